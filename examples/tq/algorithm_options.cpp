@@ -69,9 +69,8 @@ void AlgorithmOptions::require_used(bool has_config) const {
   }
 }
 
-void AlgorithmOptions::apply(QuantizeOptions& options) const {
-  const bool has_config = !options.config.empty(), has_file = !hessian_.empty(),
-             has_activations = !activations_.empty();
+void AlgorithmOptions::apply(QuantizeOptions& options, bool has_config) const {
+  const bool has_file = !hessian_.empty(), has_activations = !activations_.empty();
   if (has_config && name_->count() != 0)
     throw UsageError("--algorithm: expected none beside --config, which has the algorithms");
   require_used(has_config);
@@ -82,7 +81,7 @@ void AlgorithmOptions::apply(QuantizeOptions& options) const {
                          ? "--algorithm " + algorithm_.name +
                                ": expected --hessian or --activations, got neither"
                          : std::string(has_file ? "--hessian" : "--activations") +
-                               ": expected none with --algorithm rtn");
+                               ": expected none with --algorithm " + algorithm_.name);
   if (std::isnan(algorithm_.damping)) throw UsageError("--damping: expected a number, got nan");
   if (algorithm_.needs_hessian() && options.allow_nonfinite)
     throw UsageError("--allow-nonfinite: expected none with --algorithm " + algorithm_.name +

@@ -18,9 +18,10 @@ class AlgorithmOptions {
   AlgorithmOptions(const AlgorithmOptions&) = delete;
   AlgorithmOptions& operator=(const AlgorithmOptions&) = delete;
 
-  // Sets the algorithm, and where its Hessians come from. Throws: UsageError for options that the
-  // algorithm does not have, and for one that takes Hessians without them.
-  void apply(QuantizeOptions& options) const;
+  // Sets the algorithm, and where its Hessians come from. `has_config`: a configuration has the
+  // algorithms. Throws: UsageError for options that the algorithm does not have, and for one that
+  // takes Hessians without them.
+  void apply(QuantizeOptions& options, bool has_config) const;
 
  private:
   void require_used(bool has_config) const;

@@ -2,6 +2,7 @@
 #include "checkpoint_report.hpp"
 
 #include "checkpoint_choice.hpp"
+#include "loss_report.hpp"
 #include "output.hpp"
 
 #include <tq/json/json.hpp>
@@ -20,6 +21,15 @@ namespace {
 // The type of all layers, or that they have several.
 std::string type_of(const CheckpointChoice& choice) {
   return choice.schemes.empty() ? choice.type : "mixed";
+}
+
+// The layers with an algorithm, in the order of the file.
+WeightReports weight_reports(const tq::CheckpointReport& report) {
+  WeightReports reports;
+  for (const std::string& module : report.quantized)
+    if (const auto found = report.algorithms.find(module); found != report.algorithms.end())
+      reports.emplace_back(module, found->second);
+  return reports;
 }
 
 void print_json_report(const tq::CheckpointReport& report, const QuantizeOptions& options) {
@@ -45,6 +55,11 @@ void print_json_report(const tq::CheckpointReport& report, const QuantizeOptions
                       {"bytes_after", report.bytes_after},
                       {"saved", saved_percent(report.bytes_before, report.bytes_after) / 100},
                       {"bits_per_weight", report.bits_per_weight()}}}};
+  if (const WeightReports reports = weight_reports(report); !reports.empty()) {
+    tq::io::Json& layers = json["algorithms"] = tq::io::Json::object();
+    for (const auto& [module, of_layer] : reports) layers[module] = to_json(of_layer);
+    json["total"]["algorithm"] = losses_to_json(reports);
+  }
   if (report.reused_shards)
     json["shards"] = {{"all", report.shards}, {"finished_before", *report.reused_shards}};
   print_json(json);
@@ -81,6 +96,10 @@ void print_names(const char* what, const std::vector<std::string>& names) {
 void print_checkpoint_report(const tq::CheckpointReport& report, const QuantizeOptions& options) {
   if (options.json) return print_json_report(report, options);
   if (options.talk.quiet) return;
+  if (!report.algorithms.empty()) {
+    print_losses(weight_reports(report), options.talk);
+    std::cout << '\n';
+  }
   std::cout << report.quantized.size() << " linear layers in " << report.format << ' '
             << type_of(*options.checkpoint) << ", " << fixed(report.bits_per_weight(), 2)
             << " bits per weight; " << grouped(report.bytes_before) << " bytes before, "

@@ -19,6 +19,7 @@ std::string with_option_names(std::string text) {
       {"`overwrite`", "--overwrite"},
       {"`algorithm`", "--algorithm"},
       {"`fallback`", "--fallback rtn"},
+      {"`scales` min_max", "--scales min_max"},
       {"`hessians`", "--hessian or --activations"},
       {"(allow_few_tokens takes them)", "(--allow-few-tokens takes them)"},
   };

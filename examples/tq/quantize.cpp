@@ -55,6 +55,9 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   how.jobs = options.jobs;
   how.overwrite = options.overwrite;
   how.team = &team;
+  const std::optional<tq::Hessians> hessians = hessians_of(options);
+  how.algorithm = options.algorithm;
+  how.hessians = hessians ? &*hessians : nullptr;
   const ConversionTalk talk("quantize", how);
   return with_format(*options.checkpoint, [&](const auto& format) {
     return tq::write_checkpoint(options.out, options.in, format, how);

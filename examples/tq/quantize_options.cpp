@@ -134,8 +134,7 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
   refuse(options_.all, "--all");
   refuse(options_.requantize, "--requantize");
   refuse(options_.allow_nonfinite, "--allow-nonfinite");
-  algorithm_.apply(options_);
-  refuse(options_.algorithm.needs_hessian(), "--algorithm");
+  algorithm_.apply(options_, false);
   scheme_.apply(choice_);
   if (!options_.config.empty()) {
     if (const std::string given = scheme_.given(); !given.empty())

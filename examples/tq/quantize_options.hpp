@@ -45,7 +45,7 @@ class QuantizeCommandLine {
     if (choice_.tensor_parallel != 1)
       throw UsageError("--tensor-parallel: expected it beside --format or --for");
     options_.spec = scheme_.spec();
-    algorithm_.apply(options_);
+    algorithm_.apply(options_, !options_.config.empty());
     const std::string given = options_.config.empty() ? std::string() : scheme_.given();
     if (!given.empty())
       throw UsageError(given + ": expected none beside --config, which has the schemes");

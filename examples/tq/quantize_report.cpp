@@ -2,6 +2,7 @@
 #include "quantize_report.hpp"
 
 #include "kind_table.hpp"
+#include "loss_report.hpp"
 #include "output.hpp"
 #include "stored_model.hpp"
 
@@ -23,33 +24,11 @@ using tq::ConversionReport;
 using tq::ConversionTotals;
 using tq::ConvertedTensor;
 
-tq::io::Json to_json(const tq::WeightReport& report) {
-  tq::io::Json out{{"name", report.algorithm}, {"fallback", report.is_fallback}};
-  if (report.is_fallback) return out;
-  out["loss"] = report.loss;
-  out["loss_of_rounding"] = report.loss_of_rounding;
-  out["rounded_rows"] = report.rounded_rows;
-  out["changed_codes"] = report.changed_codes;
-  out["tokens"] = report.tokens;
-  out["dead_columns"] = report.dead_columns;
-  out["damping"] = report.damping;
-  return out;
-}
-
-// Losses of all weights with an algorithm that takes Hessians, and how many there are.
-struct Losses {
-  std::size_t weights = 0, fallbacks = 0;
-  double loss = 0, loss_of_rounding = 0;
-};
-Losses losses(const ConversionReport& report) {
-  Losses sum;
-  for (const ConvertedTensor& job : report.tensors) {
-    if (!job.weights) continue;
-    ++(job.weights->is_fallback ? sum.fallbacks : sum.weights);
-    sum.loss += job.weights->loss;
-    sum.loss_of_rounding += job.weights->loss_of_rounding;
-  }
-  return sum;
+WeightReports weight_reports(const ConversionReport& report) {
+  WeightReports reports;
+  for (const ConvertedTensor& job : report.tensors)
+    if (job.weights) reports.emplace_back(job.source->name, *job.weights);
+  return reports;
 }
 
 tq::io::Json to_json(const ConvertedTensor& job) {
@@ -68,7 +47,7 @@ tq::io::Json to_json(const ConvertedTensor& job) {
   }
   entry["spec"] = tq::io::spec_to_json(job.encoding->spec);
   entry["error"] = tool::to_json(job.metrics);
-  if (job.weights) entry["algorithm"] = to_json(*job.weights);
+  if (job.weights) entry["algorithm"] = tool::to_json(*job.weights);
   entry["nan"] = job.nonfinite.nan;
   entry["infinite"] = job.nonfinite.infinite;
   return entry;
@@ -133,11 +112,8 @@ void print_json_report(const ConversionReport& report, const QuantizeOptions& op
                       {"bytes_after", totals.bytes_after},
                       {"saved", saved_percent(totals.bytes_before, totals.bytes_after) / 100},
                       {"bits_per_weight", totals.bits_per_weight()}}}};
-  if (const Losses sum = losses(report); sum.weights + sum.fallbacks != 0)
-    json["total"]["algorithm"] = {{"weights", sum.weights},
-                                  {"fallbacks", sum.fallbacks},
-                                  {"loss", sum.loss},
-                                  {"loss_of_rounding", sum.loss_of_rounding}};
+  if (const WeightReports reports = weight_reports(report); !reports.empty())
+    json["total"]["algorithm"] = losses_to_json(reports);
   if (report.reused_shards)
     json["shards"] = {{"all", report.shards}, {"finished_before", *report.reused_shards}};
   print_json(json);
@@ -185,38 +161,6 @@ void print_table(const ConversionReport& report, const QuantizeOptions& options)
   table.print();
 }
 
-// A table of the weights with an algorithm that takes Hessians.
-void print_losses(const ConversionReport& report, const QuantizeOptions& options) {
-  const Losses sum = losses(report);
-  if (sum.weights + sum.fallbacks == 0) return;
-  Table table({{"tensor"},
-               {"algorithm"},
-               {"loss", true},
-               {"of rounding", true},
-               {"tokens", true},
-               {"dead columns", true},
-               {"damping", true}});
-  for (const ConvertedTensor& job : report.tensors) {
-    if (!job.weights) continue;
-    const tq::WeightReport& w = *job.weights;
-    if (w.is_fallback)
-      table.add({printable(job.source->name), "rtn (fallback)", "-", "-", "-", "-", "-"});
-    else
-      table.add({printable(job.source->name), w.algorithm, short_number(w.loss),
-                 short_number(w.loss_of_rounding), grouped(w.tokens), grouped(w.dead_columns),
-                 short_number(w.damping)});
-  }
-  std::cout << '\n';
-  if (options.talk.verbose) table.print();
-  else table.print_first(most_rows);
-  std::cout << '\n';
-  if (sum.weights != 0)
-    std::cout << sum.weights << " weights with a loss of " << short_number(sum.loss)
-              << ", by rounding " << short_number(sum.loss_of_rounding) << '\n';
-  if (sum.fallbacks != 0)
-    std::cout << sum.fallbacks << " weights without activations, rounded to nearest\n";
-}
-
 // Notes on what the table leaves out.
 void print_notes(const ConversionReport& report, const ConversionTotals& totals,
                  const QuantizeOptions& options) {
@@ -252,7 +196,7 @@ void print_quantize_report(const ConversionReport& report, const QuantizeOptions
   const ConversionTotals totals = report.totals();
   if (totals.tensors > most_rows && !options.talk.verbose) print_kinds(report);
   else print_table(report, options);
-  print_losses(report, options);
+  print_losses(weight_reports(report), options.talk);
   std::cout << '\n' << totals.quantized << " of " << totals.tensors << " tensors quantized";
   if (totals.weights != 0)
     std::cout << " to " << fixed(totals.bits_per_weight(), 2) << " bits per weight";

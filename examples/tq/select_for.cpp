@@ -10,7 +10,10 @@
 #include "progress.hpp"
 #include "selection.hpp"
 #include "state_file.hpp"
+#include "write_formats.hpp"
 
+#include <tq/checkpoints/format/mlx.hpp>
+#include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/select/precision_selector.hpp>
 
@@ -18,7 +21,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,17 +44,15 @@ void require_no_others(const SelectOptions& options) {
   refuse(options.goal == "performance", "--goal performance");
 }
 
-// MLX has one size of groups for all layers of integers.
-void require_one_group_size(const MixtureFormat& mixture) {
-  std::optional<std::size_t> first;
-  for (const std::string& scheme : mixture.schemes) {
-    const CheckpointChoice choice = scheme_choice(mixture.format, scheme, "--types");
-    if (!choice.type.starts_with("int")) continue;
-    if (!first) first = choice.group_size;
-    if (choice.group_size != first)
-      throw UsageError("--types: expected integers in groups of one size for mlx, got " +
-                       std::to_string(first.value_or(0)) + " and " +
-                       std::to_string(choice.group_size.value_or(0)));
+// Throws: UsageError for schemes of MLX that layers of one model cannot have.
+void require_mixable(const MixtureFormat& mixture) {
+  std::vector<tq::format::mlx> schemes;
+  for (const std::string& name : mixture.schemes)
+    set_scheme(schemes.emplace_back(), scheme_choice(mixture.format, name, "--types"));
+  try {
+    tq::format::mlx::require_mixable(schemes);
+  } catch (const tq::error& e) {
+    throw UsageError(std::string("--types: ") + e.what());
   }
 }
 
@@ -65,7 +65,7 @@ MixtureFormat mixture_of(const SelectOptions& options) {
     if (std::ranges::count(mixture.schemes, scheme) != 1)
       throw UsageError("--types: expected each scheme once, got \"" + scheme + "\" twice");
   }
-  if (mixture.format == "mlx") require_one_group_size(mixture);
+  if (mixture.format == "mlx") require_mixable(mixture);
   return mixture;
 }
 

@@ -31,6 +31,7 @@
 #include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/checkpoints/scheme_layers.hpp>
 #include <tq/checkpoints/served_config.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/checkpoints/written_model.hpp>
 #include <tq/containers/dtype.hpp>

@@ -171,6 +171,8 @@ TEST_CASE("choices for an engine that make no sense are refused") {
       {{"--for", "vllm", "--max-bits", "5", "--types", "nf4"}, "--types, scheme \"nf4\": --type"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "fp8_g32"}, "--group-size: expected none"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g32,int4_g32"}, "twice"},
+      {{"--for", "mlx", "--max-bits", "5", "--types", "int4_g64,mxfp4"},
+       "--types: mlx: expected groups of one size beside affine codes, got 32 and 64"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48"}, "32, 64 or 128", 1},
       {{"--for", "vllm", "--max-bits", "5", "--all"}, "--all: expected none beside --for"},
       {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
@@ -202,4 +204,46 @@ TEST_CASE("choices for an engine that make no sense are refused") {
   refuse_file(begin + layer(block + "mlp.gate_proj", "int4_g32") + "," +
                   layer(block + "mlp.up_proj", "fp8") + "]}",
               1, "one scheme for layers that engines fuse");
+}
+
+TEST_CASE("layers of a folder for an engine are encoded by an algorithm") {
+  const Folder folder("engine_algorithm");
+  write_model(folder);
+  fs::create_directories(folder("acts"));
+  const auto batch = [](const std::string& name, std::size_t inputs, unsigned seed) {
+    std::vector<float> x = noise(100 * inputs, seed);
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (i % inputs != 0) x[i] += 0.75f * x[i - 1];
+    return tq::io::from_float32(block + name, {100, inputs}, x);
+  };
+  tq::io::write_safetensors(
+      folder("acts/1.safetensors"),
+      std::vector<Tensor>{batch("self_attn.o_proj", 64, 7), batch("mlp.gate_proj", 64, 8)});
+  for (int run = 0; run < 2; ++run)  // its own output among the data is no data
+    succeed({"hessian", folder("acts"), "-o", folder("acts/h.npz")});
+  const auto write = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.begin(), {"quantize", folder("model"), folder(out), "--for", "vllm",
+                               "--group-size", "64", "--algorithm", "gptq"});
+    return more;
+  };
+  const std::string hessian = folder("acts/h.npz");
+  CHECK(has(fail(2, write("out", {})), "--algorithm gptq: expected --hessian or --activations"));
+  CHECK(has(fail(1, write("out", {"--hessian", hessian})),
+            "up_proj.weight\": expected a Hessian of its name, or that of its module"));
+  CHECK_FALSE(fs::exists(folder("out/config.json")));
+  const std::string said =
+      succeed(write("out", {"--hessian", hessian, "--fallback", "rtn", "--jobs", "2"}));
+  CHECK(has(said, "2 weights with a loss of "));
+  CHECK(has(said, "1 weights without activations, rounded to nearest"));
+  CHECK(has(said, "3 linear layers in compressed-tensors int4"));
+  const Json json = Json::parse(
+      succeed(write("json", {"--activations", folder("acts"), "--fallback", "rtn", "--json"})));
+  CHECK(content(folder("json/model.safetensors")) == content(folder("out/model.safetensors")));
+  const Json& layer = json["algorithms"][block + "self_attn.o_proj"];
+  CHECK(layer["name"] == "gptq");
+  CHECK(layer["tokens"] == 100);
+  CHECK(layer["loss"].get<double>() < layer["loss_of_rounding"].get<double>());
+  CHECK(json["algorithms"][block + "mlp.up_proj"] == Json{{"name", "rtn"}, {"fallback", true}});
+  CHECK(json["total"]["algorithm"]["weights"] == 2);
+  CHECK(json["total"]["algorithm"]["fallbacks"] == 1);
 }

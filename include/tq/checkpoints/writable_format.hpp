@@ -30,12 +30,16 @@ namespace tq::io {
 ///     needs_set_abs_max()          whether a fused set has one scale
 ///     declarations(layer)          names, types and shapes of the parts, in their order
 ///     quantize(layer, values)      the parts of float32 values [outputs, inputs]
+///                                  with an optional last argument, a WeightCoder* that chooses
+///                                  the codes unless it is null, in formats that take algorithms
 ///     rows_at_once(layer)          optional: the fewest outputs that `quantize` takes as a band of
 ///                                  rows, a layer with `band_of`, whose parts follow one another
 ///     save(layer, weight)          the parts of codes that exist, as `load` of the reader has them
 ///     quantization_config(model)   the value of that key of config.json
 ///     more_config(config)          optional: other keys of config.json, from the value of the
 ///                                  first; names that end in ".json" are files
+///     modules()                    optional: the modules that options name, each a layer of the
+///                                  model
 ///     notes()                      sentences for people about engines with limits
 template <class F>
 concept WritableFormat = requires(const F& f, const LinearWeight& layer, ConstTensorView values,

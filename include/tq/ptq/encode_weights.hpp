@@ -12,6 +12,7 @@
 #include <tq/ptq/detail/encoded_codes_of.hpp>
 #include <tq/ptq/detail/encoded_rounding.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/detail/searched_scales.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/weight_report.hpp>
@@ -115,7 +116,8 @@ template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H,
 
 /// The parameters of `calibrate` with a `WeightedSearch`, for a scheme that is a value: an encoded
 /// tensor without codes, with the same bits. Throws: as `calibrate`; as `encoded_layout`;
-/// `errc::unsupported` for casts and for scales that are double quantized.
+/// `errc::unsupported` for casts, for scales that are double quantized, and for a scheme with a
+/// calibrator, which has no part in these scales.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] EncodedTensor weighted_parameters(const X& weights, const QuantSpec& spec,
@@ -131,6 +133,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           std::string(function) +
               ": expected scales that stand by themselves or on two levels, got " +
               to_string(spec));
+  detail::require_no_calibrator(function, spec);
   const AnyGranularity granularity(spec);
   using Search = detail::BlockSearch<detail::EncodedRounding<B>>;
   const Search blocks(detail::EncodedRounding<B>::template of<Types, ScaleTypes>(spec, layout));
@@ -204,8 +207,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const auto floats = detail::read_floats("tq::encode_weights", weights);
   const auto& view = floats.view();
   detail::require_weights("tq::encode_weights", view, h.inputs());
-  const bool searches = algorithm.name == "rtn-weighted" ||
-                        (algorithm.name == "gptq" && algorithm.scales == "weighted");
+  const bool searches = detail::searches_scales(algorithm);
   EncodedWeights out;
   double loss_of_rtn = 0;
   if (!searches || algorithm.name != "gptq")

@@ -3,10 +3,12 @@
 // CheckpointReport: the layers of a model that write_checkpoint wrote.
 
 #include <tq/checkpoints/model_layer.hpp>
+#include <tq/ptq/weight_report.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +17,13 @@ namespace tq {
 
 /// The result of `write_checkpoint`.
 struct CheckpointReport {
-  std::string format;                     ///< its name
-  std::filesystem::path folder{};         ///< that was written
-  std::vector<std::string> quantized{};   ///< modules, in the order of the input
-  std::vector<io::LeftModule> left{};     ///< modules with matrices that stay in float, and why
+  std::string format;                    ///< its name
+  std::filesystem::path folder{};        ///< that was written
+  std::vector<std::string> quantized{};  ///< modules, in the order of the input
+  std::vector<io::LeftModule> left{};    ///< modules with matrices that stay in float, and why
+  /// The results of an algorithm, or of its fallback, by module. Layers whose codes the format
+  /// takes over from another program are not among them.
+  std::map<std::string, WeightReport> algorithms{};
   std::vector<std::string> dropped{};     ///< tensors that the output has not, such as a tied head
   std::vector<std::string> notes{};       ///< on engines with limits, sentences of the format
   std::vector<std::string> copied{};      ///< files that were carried over, byte for byte

@@ -2,6 +2,7 @@
 // Models are converted by algorithms that know activations.
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/store/convert_model.hpp>
+#include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
 
 #include <filesystem>
@@ -214,4 +215,88 @@ TEST_CASE("a run by an algorithm is continued with the same Hessians only") {
   for (const char* name : {"fc1.weight", "fc2.weight"})
     CHECK(of(rest, name).weights == of(at_once, name).weights);
   CHECK(slurp(out / "a.safetensors") == slurp(whole / "a.safetensors"));
+}
+
+TEST_CASE("a calibrator that has no part in searched scales is refused") {
+  const TempDir folder;
+  const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";
+  write_matrices(in, {{"fc1.weight", 1}});
+  const Hessians known = hessians();
+  QuantSpec spec = by_groups;
+  spec.calibrator = "mean_abs";
+  ConvertOptions options;
+  options.hessians = &known;
+  for (const char* name : {"gptq", "rtn-weighted"}) {
+    options.algorithm = {.name = name};
+    test::raises(errc::unsupported,
+                 {"tensor \"fc1.weight\": expected calibrator min_max beside scales that are "
+                  "searched, got mean_abs"},
+                 [&] { (void)convert_model<Small>(in, out, spec, options); });
+  }
+  CHECK(!fs::exists(out));
+  const std::vector<float> w = weights(1);
+  test::refused(errc::unsupported, [&] {
+    (void)weighted_parameters<Types>(ConstTensorView(w.data(), {outputs, width}), spec,
+                                     WeightedSearch(hessian(1)));
+  });
+  options.algorithm = {.name = "gptq", .scales = "min_max"};
+  (void)convert_model<Small>(in, out, spec, options);
+  CHECK(is_same(Small(out).load<EncodedTensor>("fc1.weight"),
+                expected(1, hessian(1), options.algorithm, spec).tensor));
+}
+
+TEST_CASE("matrices with their inputs first are refused, also square ones") {
+  const TempDir folder;
+  const char* const name = "h.0.attn.c_proj.weight";
+  const std::vector<float> square = noise(width * width), wide = noise(width * 3 * width),
+                           bias = noise(3 * width);
+  const ConstTensorView view(square.data(), {width, width});
+  const SavedTensor projection{name, view};
+  const SavedTensor widens{"h.0.attn.c_attn.weight", ConstTensorView(wide.data(), {width, 192})};
+  const Hessians known({{"h.0.attn.c_proj", hessian(1)}});
+  ConvertOptions options;
+  options.algorithm = {.name = "gptq"};
+  options.hessians = &known;
+  options.names.include = {"c_proj"};
+  const auto convert = [&](const std::string& model, const std::vector<SavedTensor>& tensors) {
+    fs::create_directories(folder / model);
+    save(folder / model / "model.safetensors", tensors);
+    return convert_model<Small>(folder / model, folder / (model + "-out/"), by_groups, options);
+  };
+  const auto refuses = [&](const std::string& model, const std::vector<SavedTensor>& tensors) {
+    INFO(model);
+    test::raises(errc::no_data,
+                 {name,
+                  "expected a matrix [outputs, inputs] for algorithm gptq, got [64, 64] of "
+                  "inputs first"},
+                 [&] { (void)convert(model, tensors); });
+  };
+  fs::create_directories(folder / "config");
+  spill(folder / "config" / "config.json", R"({"model_type": "gpt2"})");
+  refuses("config", {projection});
+  refuses("shapes", {projection, widens});
+  refuses("biases", {projection,
+                     {"h.0.mlp.c_fc.weight", ConstTensorView(wide.data(), {width, 100})},
+                     {"h.0.mlp.c_fc.bias", ConstTensorView(bias.data(), {100})}});
+  // Linear layers of these names.
+  const SavedTensor linear{"h.0.attn.c_attn.weight", ConstTensorView(wide.data(), {192, width})};
+  using Tensors = std::vector<SavedTensor>;
+  for (const Tensors& tensors : {Tensors{projection}, Tensors{projection, linear}}) {
+    const std::string model = "linear" + std::to_string(tensors.size());
+    CHECK(of(convert(model, tensors), name).weights->algorithm == "gptq");
+  }
+}
+
+TEST_CASE("a file of Hessians among the activations is no batch of them") {
+  const TempDir folder;
+  const std::vector<float> x = ptq_test::activations(100, width, 1);
+  save(folder / "acts.safetensors", {{"fc1", ConstTensorView(x.data(), {100, width})}});
+  const Hessians alone = Hessians::of_activations({folder.path().string()});
+  HessianWriter writer(folder / "h.npz");
+  writer.add("fc1", alone.get("fc1"));
+  writer.finish();
+  const Hessians both = Hessians::of_activations({folder.path().string()});
+  CHECK(both.names() == alone.names());
+  CHECK(both.files() == std::vector<fs::path>{folder / "acts.safetensors"});
+  CHECK(both.get("fc1").state().sums == alone.get("fc1").state().sums);
 }

@@ -2,11 +2,16 @@
 // A whole folder is written as engines load it: parts of layers, everything else as it was.
 #include <tq/store/write_checkpoint.hpp>
 
+#include <tq/checkpoints/format/awq.hpp>
+#include <tq/checkpoints/format/bitsandbytes.hpp>
 #include <tq/checkpoints/format/compressed_tensors.hpp>
+#include <tq/checkpoints/format/gptq.hpp>
 #include <tq/checkpoints/format/mixture.hpp>
+#include <tq/checkpoints/format/mlx.hpp>
 #include <tq/checkpoints/format/mxfp4.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/ptq/hessian.hpp>
 #include <tq/select/precision_selector.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 
@@ -26,6 +31,7 @@
 #include "store_test.hpp"
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
+#include "unit/ptq/activations.hpp"
 
 using namespace store_test;
 using namespace tq;
@@ -162,6 +168,81 @@ std::vector<std::string> left_modules(const CheckpointReport& report) {
   std::vector<std::string> names;
   for (const io::LeftModule& m : report.left) names.push_back(m.module);
   return names;
+}
+
+// A model of a fused set and a layer alone, whose inputs depend on each other.
+const std::vector<Named> two_inputs{{block + "self_attn.q_proj.weight", {64, 128}},
+                                    {block + "self_attn.k_proj.weight", {32, 128}},
+                                    {block + "self_attn.o_proj.weight", {64, 64}}};
+constexpr std::size_t tokens = 200;
+
+std::vector<float> inputs_of(const Named& tensor) {
+  return ptq_test::activations(tokens, tensor.second[1],
+                               static_cast<unsigned>(tensor.second[1] + 1));
+}
+
+Hessians hessians_of(const std::vector<Named>& tensors) {
+  std::map<std::string, Hessian> all;
+  for (const Named& t : tensors) {
+    const std::vector<float> x = inputs_of(t);
+    const ConstTensorView view(x.data(), {tokens, t.second[1]});
+    Observer<AbsMax, PerChannel<-1>> range;
+    range.observe(view);
+    Hessian h(range);
+    h.add(view);
+    all.emplace(t.first.substr(0, t.first.size() - 7), h);
+  }
+  return Hessians(std::move(all));
+}
+
+// The mean squared error of outputs over tokens, summed over outputs, of the values of a file.
+double loss_of(const std::vector<float>& written, const Named& tensor) {
+  const std::vector<float> w = values_of(tensor), x = inputs_of(tensor);
+  const std::size_t outputs = tensor.second[0], inputs = tensor.second[1];
+  double sum = 0;
+  for (std::size_t t = 0; t < tokens; ++t)
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double e = 0;
+      for (std::size_t i = 0; i < inputs; ++i)
+        e += double{x[t * inputs + i]} *
+             (double{w[o * inputs + i]} - double{written[o * inputs + i]});
+      sum += e * e;
+    }
+  return sum / static_cast<double>(tokens);
+}
+
+using Written =
+    BasicStoredModel<TypeList<int4, int8, uint3, uint4, uint8, float8_e4m3fn, float4_e2m1fn, nf4>,
+                     TypeList<float, float8_e8m0fnu, TwoLevel<float8_e4m3fn>>>;
+
+// Writes the model by rounding and by gptq, and compares what the files mean.
+template <class F>
+void check_gptq(const fs::path& folder, const F& format) {
+  const Hessians known = hessians_of(two_inputs);
+  CheckpointOptions options;
+  fs::remove_all(folder / "rounded");
+  fs::remove_all(folder / "gptq");
+  (void)write_checkpoint<Written>(folder / "rounded", folder / "in", format, options);
+  options.algorithm = {.name = "gptq"};
+  options.hessians = &known;
+  const CheckpointReport report =
+      write_checkpoint<Written>(folder / "gptq", folder / "in", format, options);
+  CHECK(report.quantized.size() == two_inputs.size());
+  CHECK(report.algorithms.size() == two_inputs.size());
+  Written rounded(folder / "rounded"), written(folder / "gptq");
+  for (const Named& t : two_inputs) {
+    INFO(t.first);
+    const double loss = loss_of(written.template load<float>(t.first), t);
+    CHECK(loss < loss_of(rounded.template load<float>(t.first), t));
+    const WeightReport& said = report.algorithms.at(t.first.substr(0, t.first.size() - 7));
+    CHECK(said.algorithm == "gptq");
+    CHECK(said.tokens == tokens);
+    CHECK(said.dead_columns == 1);
+    CHECK(said.loss < said.loss_of_rounding);
+    CHECK(std::abs(said.loss - loss) < 0.01 * loss);  // inputs of the Hessian have 14 bits
+  }
+  const auto reference = io::Json::parse(slurp(folder / "rounded" / "config.json"));
+  CHECK(io::Json::parse(slurp(folder / "gptq" / "config.json")) == reference);
 }
 
 }  // namespace
@@ -486,6 +567,12 @@ TEST_CASE("layers are measured as checkpoints have them, and the best mixture fi
   for (const SelectedPrecision& layer : best.nodes)
     if (layer.choice.scheme != float_scheme)
       mixture.layers[layer.name] = schemes.at(layer.choice.scheme);
+  format::mixture<compressed_tensors> misspelt = mixture;
+  misspelt.layers[block + "self_attn.q_prj"] = schemes.begin()->second;
+  test::raises(errc::unknown_name,
+               {"expected the name of a layer of the model, got \"model.layers.0.self_attn.q_prj\"",
+                "did you mean \"model.layers.0.self_attn.q_proj\"?"},
+               [&] { (void)write_checkpoint<Small>(folder / "mixed", folder / "in", misspelt); });
   const CheckpointReport report = write_checkpoint<Small>(folder / "mixed", folder / "in", mixture);
   CHECK(report.quantized.size() == 6);
   CHECK(report.weight_bytes == best.cost.bytes);
@@ -610,4 +697,105 @@ TEST_CASE("values that are not finite leave no checkpoint") {
                  [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32); });
     CHECK(!fs::exists(folder / "out"));
   }
+}
+
+TEST_CASE("layers of every format are encoded by an algorithm, under scales that it stores") {
+  const TempDir folder;
+  write_model(folder / "in", two_inputs, config_text);
+  for (const char* const scheme : {"fp8", "nvfp4", "mxfp4", "w8a8"}) {
+    INFO(scheme);
+    check_gptq(folder.path(), format::compressed_tensors{.scheme = scheme});
+  }
+  check_gptq(folder.path(), int4_g32);
+  check_gptq(folder.path(), format::compressed_tensors{.group_size = 32, .is_symmetric = false});
+  check_gptq(folder.path(), format::gptq{.group_size = 32});
+  check_gptq(folder.path(), format::gptq{.bits = 3, .group_size = 32, .is_symmetric = false});
+  check_gptq(folder.path(), format::awq{.group_size = 32});
+  check_gptq(folder.path(), format::mlx{.group_size = 32});
+  check_gptq(folder.path(), format::mlx{.mode = "nvfp4"});
+  check_gptq(folder.path(), format::bitsandbytes{});
+  check_gptq(folder.path(), format::bitsandbytes{.type = "int8"});
+}
+
+TEST_CASE("the bytes of an algorithm do not depend on threads, and an ended run goes on") {
+  const TempDir folder;
+  const fs::path in = folder / "in", whole = folder / "whole", out = folder / "out";
+  write_folder(in);
+  std::vector<Named> layers;
+  for (const auto* shard : {&first_shard, &second_shard})
+    for (const Named& t : *shard)
+      if (t.first.find("_proj.weight") != std::string::npos) layers.push_back(t);
+  const Hessians known = hessians_of(layers);
+  CheckpointOptions options;
+  options.hessians = &known;
+  options.algorithm = {.name = "rtn-weighted"};
+  const CheckpointReport searched = write_checkpoint<Small>(folder / "w", in, int4_g32, options);
+  for (const auto& [module, report] : searched.algorithms)
+    CHECK(report.loss < report.loss_of_rounding);
+  options.algorithm = {.name = "gptq", .order = "group"};
+  const CheckpointReport first = write_checkpoint<Small>(whole, in, int4_g32, options);
+  CHECK(first.algorithms.size() == 6);
+  options.jobs = 2;
+  const CheckpointReport second = write_checkpoint<Small>(folder / "two", in, int4_g32, options);
+  CHECK(contents(folder / "two") == contents(whole));
+  CHECK(second.algorithms == first.algorithms);
+
+  options.progress = [](std::uint64_t done, std::uint64_t all) {
+    if (done == all) throw std::runtime_error("enough");
+  };
+  test::raises(errc::io_failure, {"enough", "the same command goes on from there"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32, options); });
+  options.progress = {};
+  CheckpointOptions others = options;
+  others.algorithm.damping = 0.02;
+  test::raises(errc::bad_argument, {"shards of an unfinished run with other options"},
+               [&] { (void)write_checkpoint<Small>(out, in, int4_g32, others); });
+  const CheckpointReport resumed = write_checkpoint<Small>(out, in, int4_g32, options);
+  CHECK(resumed.reused_shards.value_or(0) >= 1);
+  CHECK(resumed.algorithms == first.algorithms);
+  CHECK(contents(out) == contents(whole));
+}
+
+TEST_CASE("a layer without a Hessian is an error, or falls back, and nothing is half-written") {
+  const TempDir folder;
+  write_model(folder / "in", two_inputs, config_text);
+  const auto write = [&](const auto& format, const CheckpointOptions& options) {
+    return write_checkpoint<Small>(folder / "out", folder / "in", format, options);
+  };
+  CheckpointOptions options;
+  options.algorithm = {.name = "gptq"};
+  test::raises(errc::no_data, {"k_proj.weight\": expected the Hessians of inputs", "got none"},
+               [&] { (void)write(int4_g32, options); });
+  const Hessians two = hessians_of({two_inputs[0], two_inputs[2]});
+  options.hessians = &two;
+  test::raises(errc::no_data, {"k_proj.weight\": expected a Hessian of its name", "`fallback`"},
+               [&] { (void)write(int4_g32, options); });
+  test::raises(errc::unsupported, {"compressed-tensors: expected no algorithm, got gptq"},
+               [&] { (void)write(WithMagnitude{int4_g32}, options); });
+  test::raises(errc::unsupported, {"expected scales that stand by themselves for a search"}, [&] {
+    CheckpointOptions all = options;
+    const Hessians known = hessians_of(two_inputs);
+    all.hessians = &known;
+    (void)write(format::bitsandbytes{.is_double = true}, all);
+  });
+  const Hessians wrong(
+      std::map<std::string, Hessian>{{"all", two.get(block + "self_attn.o_proj")}});
+  CheckpointOptions others = options;
+  others.hessians = &wrong;
+  others.algorithm.inputs = "all";
+  test::raises(errc::shape_mismatch, {"_proj.weight", "expected weights of shape [outputs, 64]"},
+               [&] { (void)write(int4_g32, others); });
+  others.algorithm = {};
+  test::raises(errc::bad_argument, {"expected a weight with an algorithm that takes the Hessians"},
+               [&] { (void)write(int4_g32, others); });
+  CHECK(!fs::exists(folder / "out" / "config.json"));
+  CHECK(!fs::exists(folder / "out" / "model.safetensors"));
+
+  options.algorithm.fallback = "rtn";
+  const CheckpointReport report = write(int4_g32, options);
+  CHECK(report.algorithms.at(block + "self_attn.k_proj").is_fallback);
+  CHECK(report.algorithms.at(block + "self_attn.q_proj").loss > 0);
+  const auto written = tensors_of(folder / "out" / "model.safetensors");
+  for (const io::Tensor& part : parts_of(int4_g32, two_inputs[1]))
+    check_same(written.at(part.name), part);
 }

@@ -2,6 +2,7 @@
 #pragma once
 // encode_stored: quantizes a weight by scales that its format can store.
 
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/core/codebook.hpp>
@@ -23,6 +24,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tq::detail {
 
@@ -45,32 +47,46 @@ inline void round_scales(std::span<float> scales, io::DType dtype) {
   for (float& s : scales) s = std::max(s, least);
 }
 
+// The parameters of those ranges, of one block or of all, that store(parameters, ranges) has
+// changed: a tensor without codes. Zero points are those of the changed scales.
+template <class Store>
+[[nodiscard]] EncodedTensor stored_fit(const QuantSpec& spec, std::span<const Range> ranges,
+                                       Store&& store) {
+  EncodedTensor out;
+  out.spec = spec;
+  fit_parameters<written_elements, written_scales>(out, ranges);
+  StoredParameters parameters = stored_parameters<written_scales>(out);
+  store(parameters, ranges);
+  if (const auto zero_points = params_fit<written_elements>(spec).zero_points)
+    parameters.zero_points = zero_points(ranges, Scales<float>(parameters.scales.factors)).values();
+  set_parameters<written_elements, written_scales>(out, std::move(parameters));
+  return out;
+}
+
 // Quantizes `x` as `spec` says, by scales that store(parameters, ranges) has changed; zero points
-// are those of the changed scales. prepare(ranges) may widen the ranges before. Throws: as
-// `encode`.
+// are those of the changed scales. prepare(ranges) may widen the ranges before. `coder` chooses
+// ranges and codes, unless it is null. Throws: as `encode`; as the coder.
 template <Backend B, class Store, class Prepare>
 [[nodiscard]] EncodedTensor encode_stored(const ConstTensorView& x, const QuantSpec& spec,
-                                          Store&& store, Prepare&& prepare) {
-  PieceCoder<written_elements, written_scales, B> coder;
-  coder.start(spec, x.shape());
+                                          const io::WeightCoder* coder, Store&& store,
+                                          Prepare&& prepare) {
+  PieceCoder<written_elements, written_scales, B> pieces;
+  pieces.start(spec, x.shape());
   SeenRanges seen;
-  seen.start(coder.layout().scales.size());
+  seen.start(pieces.layout().scales.size());
   if (x.size() != 0) seen.template add<B>(x, AnyGranularity(spec).block(x.shape()), Serial{});
   require_all_finite(seen.not_finite(), x.size());
   const std::span<Range> ranges = seen.finish();
-  prepare(ranges);
-
-  EncodedTensor fitted;
-  fitted.spec = spec;
-  fit_parameters<written_elements, written_scales>(fitted, ranges);
-  StoredParameters parameters = stored_parameters<written_scales>(fitted);
-  store(parameters, std::span<const Range>(ranges));
-  if (const auto zero_points = params_fit<written_elements>(spec).zero_points)
-    parameters.zero_points = zero_points(ranges, Scales<float>(parameters.scales.factors)).values();
-  coder.restore(std::move(parameters));
-  Buffer<std::byte> codes(coder.layout().code_bytes);
-  coder.encode(x, codes.span());
-  EncodedTensor out = std::move(coder).parameters();
+  const auto parameters = [&](std::span<const Range> some) {
+    std::vector<Range> prepared(some.begin(), some.end());
+    prepare(std::span<Range>(prepared));
+    return stored_fit(spec, prepared, store);
+  };
+  if (coder != nullptr) return coder->encode(x, spec, ranges, parameters);
+  pieces.restore(stored_parameters<written_scales>(parameters(ranges)));
+  Buffer<std::byte> codes(pieces.layout().code_bytes);
+  pieces.encode(x, codes.span());
+  EncodedTensor out = std::move(pieces).parameters();
   out.codes = std::move(codes);
   return out;
 }
@@ -78,9 +94,10 @@ template <Backend B, class Store, class Prepare>
 // The same with scales of that type.
 template <Backend B>
 [[nodiscard]] EncodedTensor encode_stored(const ConstTensorView& x, const QuantSpec& spec,
-                                          io::DType scales) {
+                                          io::DType scales,
+                                          const io::WeightCoder* coder = nullptr) {
   return encode_stored<B>(
-      x, spec,
+      x, spec, coder,
       [&](StoredParameters& p, std::span<const Range>) { round_scales(p.scales.factors, scales); },
       [](std::span<Range>) {});
 }

@@ -5,12 +5,14 @@
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/detail/nvfp4_scales.hpp>
 #include <tq/checkpoints/linear_weight.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/numeric/exponent_format.hpp>
 #include <tq/ops/backend/backend.hpp>
+#include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
@@ -43,7 +45,8 @@ struct OneMantissaBit {
 /// Elements T in blocks of 32 inputs under scales of E8M0. Source: compressed-tensors,
 /// quantization/utils/mxfp_utils.py (generate_mx_scales).
 template <CodedElement T, Backend B>
-[[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values) {
+[[nodiscard]] EncodedTensor encode_microscaled(const ConstTensorView& values,
+                                               const io::WeightCoder* coder) {
   QuantSpec spec;
   spec.type = T::name;
   spec.granularity = PerGroup<>::name;
@@ -55,7 +58,17 @@ template <CodedElement T, Backend B>
           static_cast<std::uint16_t>(ExponentEven::code<OneMantissaBit<typename T::format>>(
               std::max(-ranges[i].min, ranges[i].max)));
   };
-  return encode_stored<B>(values, spec, fit, [](std::span<Range>) {});
+  return encode_stored<B>(values, spec, coder, fit, [](std::span<Range>) {});
+}
+
+// The largest magnitude of the finite values.
+template <Backend B>
+[[nodiscard]] float largest_magnitude(const ConstTensorView& values) {
+  SeenRanges seen;
+  seen.start(1);
+  if (values.size() != 0) seen.template add<B>(values, values.shape(), Serial{});
+  const Range all = seen.finish()[0];
+  return std::max(-all.min, all.max);
 }
 
 /// E2M1 in blocks of 16 inputs under scales of E4M3 and one of the fused set, whose largest
@@ -63,23 +76,23 @@ template <CodedElement T, Backend B>
 /// it is smaller than that of the values.
 template <Backend B>
 [[nodiscard]] EncodedTensor encode_nvfp4(const ConstTensorView& values, io::LinearWeight& layer,
-                                         io::detail::Nvfp4Scales::Kind kind) {
+                                         io::detail::Nvfp4Scales::Kind kind,
+                                         const io::WeightCoder* coder) {
   QuantSpec spec;
   spec.type = float4_e2m1fn::name;
   spec.granularity = PerGroup<>::name;
   spec.group_size = 16;
+  const float most = largest_magnitude<B>(values);
+  if (layer.set_abs_max == 0) layer.set_abs_max = most;
+  if (most > layer.set_abs_max)
+    raise(errc::bad_argument, "tq::format: " + layer.module +
+                                  ": expected magnitudes up to that of its fused set, " +
+                                  number_text(layer.set_abs_max) + ", got " + number_text(most));
   const auto fit = [&](StoredParameters& p, std::span<const Range> ranges) {
-    float most = 0;
-    for (const Range& r : ranges) most = std::max({most, -r.min, r.max});
-    if (layer.set_abs_max == 0) layer.set_abs_max = most;
-    if (most > layer.set_abs_max)
-      raise(errc::bad_argument, "tq::format: " + layer.module +
-                                    ": expected magnitudes up to that of its fused set, " +
-                                    number_text(layer.set_abs_max) + ", got " + number_text(most));
     static_cast<void>(
         io::detail::Nvfp4Scales::fit(kind, layer.set_abs_max, ranges, p.scales.factors));
   };
-  return encode_stored<B>(values, spec, fit, [](std::span<Range>) {});
+  return encode_stored<B>(values, spec, coder, fit, [](std::span<Range>) {});
 }
 
 }  // namespace tq::detail

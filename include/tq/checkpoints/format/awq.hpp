@@ -8,6 +8,7 @@
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
@@ -18,8 +19,8 @@
 
 namespace tq::format {
 
-/// AWQ's layout of 4-bit codes with zero points. The numbers are rounded to nearest; results of the
-/// algorithm are written by `save`.
+/// AWQ's layout of 4-bit codes with zero points. Weights are those of the model: scales of inputs,
+/// which the algorithm of AWQ folds into the layers before, are not searched.
 /// Source: AutoAWQ, awq/modules/linear/gemm.py.
 struct awq {
   static constexpr std::string_view name = "awq", metadata = "pt";
@@ -57,9 +58,10 @@ struct awq {
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`;
   /// `errc::bad_scale` for scales beyond F16.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     return save(layer, {detail::encode_stored<default_backend>(values, integers().spec(layer),
-                                                               io::DType::f16)});
+                                                               io::DType::f16, coder)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme and for

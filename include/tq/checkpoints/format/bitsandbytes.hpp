@@ -7,6 +7,7 @@
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_names.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 #include <tq/ops/copy.hpp>
@@ -62,8 +63,9 @@ struct bitsandbytes {
 
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
-    return save(layer, type == "int8" ? rows(values) : blocks(values));
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
+    return save(layer, type == "int8" ? rows(values, coder) : blocks(values, coder));
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme.
@@ -103,7 +105,8 @@ struct bitsandbytes {
   }
 
   // Blocks of the flattened tensor, which are those of rows where 64 divides these.
-  [[nodiscard]] CheckpointTensor blocks(const ConstTensorView& values) const {
+  [[nodiscard]] CheckpointTensor blocks(const ConstTensorView& values,
+                                        const io::WeightCoder* coder) const {
     QuantSpec spec;
     spec.type = element();
     spec.granularity = PerGroup<>::name;
@@ -112,7 +115,8 @@ struct bitsandbytes {
     if (is_double) spec.scale_type = DoubleQuantized::name;
     const auto encode = [&](const ConstTensorView& x) {
       return CheckpointTensor{detail::encode_stored<default_backend>(
-          x, spec, [](StoredParameters&, std::span<const Range>) {}, [](std::span<Range>) {})};
+          x, spec, coder, [](StoredParameters&, std::span<const Range>) {},
+          [](std::span<Range>) {})};
     };
     if (values.shape()[values.shape().rank() - 1] % 64 == 0) return encode(values);
     std::vector<float> flat(values.size());
@@ -121,13 +125,15 @@ struct bitsandbytes {
   }
 
   // Codes of max|x| / 127, with magnitudes in place of these scales.
-  [[nodiscard]] static CheckpointTensor rows(const ConstTensorView& values) {
+  [[nodiscard]] static CheckpointTensor rows(const ConstTensorView& values,
+                                             const io::WeightCoder* coder) {
     CheckpointTensor out;
     std::vector<float> scb;
     const QuantSpec spec;  // of int8 per output
     out.tensor = detail::encode_stored<default_backend>(
-        values, spec,
+        values, spec, coder,
         [&](StoredParameters&, std::span<const Range> ranges) {
+          scb.clear();
           for (const Range& r : ranges) scb.push_back(std::max({0.0f, -r.min, r.max}));
         },
         [](std::span<Range>) {});

@@ -13,6 +13,7 @@
 #include <tq/checkpoints/nvfp4.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/checkpoints/scheme_layers.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
@@ -102,28 +103,33 @@ struct compressed_tensors {
   /// The parts of float32 values, rounded to the nearest codes of stored scales. Throws:
   /// `errc::not_finite`; `errc::shape_mismatch`; `errc::bad_scale`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     using B = default_backend;
     switch (parts()) {
       case Parts::packed:
-        return save(layer, {detail::encode_stored<B>(values, integers().spec(layer), layer.dtype)});
+        return save(layer,
+                    {detail::encode_stored<B>(values, integers().spec(layer), layer.dtype, coder)});
       case Parts::int8: {
         QuantSpec spec;  // of int8 per output
         spec.symmetry = SymmetricHalf::name;
-        return save(layer, {detail::encode_stored<B>(values, spec, layer.dtype)});
+        return save(layer, {detail::encode_stored<B>(values, spec, layer.dtype, coder)});
       }
       case Parts::float8:
-        return save(layer, {detail::encode_stored<B>(values, detail::float8_rows(), layer.dtype)});
-      case Parts::block8:
         return save(layer,
-                    {detail::encode_stored<B>(values, detail::float8_blocks(), io::DType::f32)});
+                    {detail::encode_stored<B>(values, detail::float8_rows(), layer.dtype, coder)});
+      case Parts::block8:
+        return save(layer, {detail::encode_stored<B>(values, detail::float8_blocks(),
+                                                     io::DType::f32, coder)});
       case Parts::nvfp4: {
         io::LinearWeight of_set = layer;
-        CheckpointTensor weight{detail::encode_nvfp4<B>(values, of_set, divisor)};
+        CheckpointTensor weight{detail::encode_nvfp4<B>(values, of_set, divisor, coder)};
         return save(of_set, weight);
       }
-      case Parts::mxfp4: return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values)});
-      case Parts::mxfp8: return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values)});
+      case Parts::mxfp4:
+        return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values, coder)});
+      case Parts::mxfp8:
+        return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values, coder)});
     }
     return {};
   }

@@ -8,6 +8,7 @@
 #include <tq/checkpoints/detail/written_floats.hpp>
 #include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/scaled_float8.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 
 #include <cstddef>
@@ -47,9 +48,10 @@ struct fp8 {
 
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     return save(layer, {detail::encode_stored<default_backend>(values, detail::float8_blocks(),
-                                                               io::DType::f32)});
+                                                               io::DType::f32, coder)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme.

@@ -7,6 +7,7 @@
 #include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/gptq.hpp>
 #include <tq/checkpoints/integer_scheme.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
@@ -20,8 +21,7 @@
 
 namespace tq::format {
 
-/// GPTQ's layout with inputs in their order (desc_act false). The numbers are rounded to nearest;
-/// results of the algorithm are written by `save`.
+/// GPTQ's layout with inputs in their order (desc_act false), whatever the order of rounding.
 /// Source: GPTQModel and AutoGPTQ, BaseQuantLinear.pack.
 struct gptq {
   static constexpr std::string_view name = "gptq", metadata = "pt";
@@ -66,7 +66,8 @@ struct gptq {
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`;
   /// `errc::bad_scale` for scales beyond F16.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     const auto round = [](StoredParameters& p, std::span<const Range>) {
       detail::round_scales(p.scales.factors, io::DType::f16);
     };
@@ -78,7 +79,7 @@ struct gptq {
       for (Range& r : ranges) r.min = std::min(r.min, -std::max(r.max / steps, least_scale));
     };
     return save(layer, {detail::encode_stored<default_backend>(values, integers().spec(layer),
-                                                               round, widen)});
+                                                               coder, round, widen)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme and for

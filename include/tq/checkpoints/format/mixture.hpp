@@ -4,6 +4,7 @@
 
 #include <tq/checkpoints/detail/layer_names.hpp>
 #include <tq/checkpoints/scheme_layers.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 #include <tq/model/detail/name_parts.hpp>
@@ -63,8 +64,9 @@ struct mixture {
   }
   /// The parts of float32 values. Throws: as F.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
-    return of(layer).quantize(layer, values);
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
+    return of(layer).quantize(layer, values, coder);
   }
   /// The parts of codes that exist. Throws: as F.
   [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
@@ -91,6 +93,13 @@ struct mixture {
     F::more_config(config);
   }
   { return F::more_config(config); }
+
+  /// The modules that have a scheme.
+  [[nodiscard]] std::vector<std::string> modules() const {
+    std::vector<std::string> out;
+    for (const auto& layer : layers) out.push_back(layer.first);
+    return out;
+  }
 
   /// The notes of all schemes.
   [[nodiscard]] std::vector<std::string> notes() const {

@@ -8,6 +8,7 @@
 #include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/mlx.hpp>
 #include <tq/checkpoints/scheme_layers.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
@@ -73,15 +74,18 @@ struct mlx {
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`;
   /// `errc::bad_scale`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     using B = default_backend;
-    if (mode == "affine") return save(layer, affine(layer, values));
-    if (mode == "mxfp8") return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values)});
-    if (mode == "mxfp4") return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values)});
+    if (mode == "affine") return save(layer, affine(layer, values, coder));
+    if (mode == "mxfp8")
+      return save(layer, {detail::encode_microscaled<float8_e4m3fn, B>(values, coder)});
+    if (mode == "mxfp4")
+      return save(layer, {detail::encode_microscaled<float4_e2m1fn, B>(values, coder)});
     io::LinearWeight alone = layer;
     alone.set_abs_max = io::detail::Nvfp4Scales::reach;  // scales of blocks under 1
-    return save(
-        layer, {detail::encode_nvfp4<B>(values, alone, io::detail::Nvfp4Scales::Kind::multiplier)});
+    return save(layer, {detail::encode_nvfp4<B>(values, alone,
+                                                io::detail::Nvfp4Scales::Kind::multiplier, coder)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme, and
@@ -100,28 +104,34 @@ struct mlx {
     return {{"group_size", s.group_size}, {"bits", s.bits}, {"mode", mode}};
   }
 
+  /// Whether layers of one model can have these schemes. Throws: `errc::unsupported` for groups of
+  /// several sizes beside affine codes, whose bits the readers of tq find from the one size.
+  static void require_mixable(std::span<const mlx> schemes) {
+    std::set<std::size_t> sizes;
+    for (const mlx& s : schemes) sizes.insert(s.scheme().group_size);
+    const auto is_affine = [](const mlx& s) { return s.mode == "affine"; };
+    if (sizes.size() > 1 && std::ranges::any_of(schemes, is_affine))
+      raise(errc::unsupported, "mlx: expected groups of one size beside affine codes, got " +
+                                   std::to_string(*sizes.begin()) + " and " +
+                                   std::to_string(*sizes.rbegin()));
+  }
+
   /// The same of several schemes: that of the most layers, and the others by the names that modules
-  /// have in mlx-lm. Throws: `errc::unsupported` for groups of several sizes beside affine codes,
-  /// whose bits the readers of tq find from the one size.
+  /// have in mlx-lm. Throws: as `require_mixable`.
   [[nodiscard]] static io::Json mixed_config(std::span<const io::SchemeLayers<mlx>> parts,
                                              const io::WrittenModel& model) {
     const auto most = std::ranges::max_element(
         parts, {}, [](const io::SchemeLayers<mlx>& part) { return part.modules.size(); });
     if (most == parts.end()) return io::Json::object();
     io::Json out = most->format.quantization_config(model);
-    std::set<std::size_t> sizes;
-    bool has_affine = false;
+    std::vector<mlx> schemes;
     for (const auto& [own, modules] : parts) {
-      sizes.insert(own.scheme().group_size);
-      has_affine = has_affine || own.mode == "affine";
+      schemes.push_back(own);
       if (own == most->format) continue;
       for (const std::string& module : modules)
         out[io::detail::mlx_module(module)] = own.quantization_config(model);
     }
-    if (has_affine && sizes.size() > 1)
-      raise(errc::unsupported, "mlx: expected groups of one size beside affine codes, got " +
-                                   std::to_string(*sizes.begin()) + " and " +
-                                   std::to_string(*sizes.rbegin()));
+    require_mixable(schemes);
     return out;
   }
 
@@ -143,7 +153,8 @@ struct mlx {
   }
 
   [[nodiscard]] CheckpointTensor affine(const io::LinearWeight& layer,
-                                        const ConstTensorView& values) const {
+                                        const ConstTensorView& values,
+                                        const io::WeightCoder* coder) const {
     QuantSpec spec;
     spec.type = "uint" + std::to_string(bits);
     spec.granularity = PerGroup<>::name;
@@ -153,7 +164,8 @@ struct mlx {
       detail::round_scales(p.scales.factors, layer.dtype);
       io::round_to(p.offsets.factors, layer.dtype);
     };
-    return {detail::encode_stored<default_backend>(values, spec, store, [](std::span<Range>) {})};
+    return {detail::encode_stored<default_backend>(values, spec, coder, store,
+                                                   [](std::span<Range>) {})};
   }
 };
 

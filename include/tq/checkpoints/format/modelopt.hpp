@@ -5,6 +5,7 @@
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_floats.hpp>
 #include <tq/checkpoints/nvfp4.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 
 #include <cstddef>
@@ -42,9 +43,11 @@ struct modelopt {
   /// The parts of float32 values. Throws: `errc::not_finite`; `errc::shape_mismatch`;
   /// `errc::bad_argument` for values beyond `layer.set_abs_max`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
     io::LinearWeight of_set = layer;
-    CheckpointTensor weight{detail::encode_nvfp4<default_backend>(values, of_set, multiplier)};
+    CheckpointTensor weight{
+        detail::encode_nvfp4<default_backend>(values, of_set, multiplier, coder)};
     return save(of_set, weight);
   }
 

@@ -5,6 +5,7 @@
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_floats.hpp>
 #include <tq/checkpoints/mxfp4.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/error.hpp>
 
@@ -43,8 +44,9 @@ struct mxfp4 {
   /// The parts of float32 values, which may be a transposed view. Throws: `errc::not_finite`;
   /// `errc::shape_mismatch`.
   [[nodiscard]] std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                 const ConstTensorView& values) const {
-    return save(layer, {detail::encode_microscaled<float4_e2m1fn, default_backend>(values)});
+                                                 const ConstTensorView& values,
+                                                 const io::WeightCoder* coder = nullptr) const {
+    return save(layer, {detail::encode_microscaled<float4_e2m1fn, default_backend>(values, coder)});
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme.

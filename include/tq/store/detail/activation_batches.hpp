@@ -34,10 +34,13 @@ class ActivationBatches {
   explicit ActivationBatches(const std::vector<std::string>& data) : files_(data_files(data)) {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const io::TensorFile reader = io::open_tensor_file(files_[i]);
+      bool is_used = false;
       for (const io::TensorInfo& tensor : reader.tensors()) {
         if (!is_quantizable(tensor.dtype) || tensor.shape.empty()) continue;
         add(batch_of(files_[i], tensor.name), {i, tensor});
+        is_used = true;
       }
+      if (is_used) used_.push_back(files_[i]);
     }
     if (batches_.empty())
       raise(errc::no_data, (files_.empty() ? std::string("activations") : files_.front().string()) +
@@ -46,7 +49,8 @@ class ActivationBatches {
 
   // By the first of their batches.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
-  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return files_; }
+  // The files that have batches: a file of Hessians among the data has none.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept { return used_; }
 
   // The Hessian of all batches of a name, added to `start` if there is one. Throws: as `Hessian`,
   // naming the file and the tensor.
@@ -121,7 +125,7 @@ class ActivationBatches {
 
   static constexpr std::uint64_t most_held = std::uint64_t{1} << 21;  // elements
 
-  std::vector<std::filesystem::path> files_;
+  std::vector<std::filesystem::path> files_, used_;
   std::vector<std::string> names_;
   std::map<std::string, std::vector<Batch>> batches_;
 };

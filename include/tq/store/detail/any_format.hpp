@@ -3,10 +3,12 @@
 // AnyFormat: a WritableFormat at run time, so that one pipeline is compiled for all.
 
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 
 #include <cstddef>
@@ -17,7 +19,7 @@
 
 namespace tq::store::detail {
 
-// The members of WritableFormat; takes_head and more_config of every format; and rows_at_once, the
+// The members of WritableFormat; those that are optional, of every format; and rows_at_once, the
 // fewest outputs of a layer that the format quantizes apart, 0 for layers that it quantizes as a
 // whole.
 class AnyFormat {
@@ -37,14 +39,19 @@ class AnyFormat {
   [[nodiscard]] virtual bool needs_set_abs_max() const = 0;
   [[nodiscard]] virtual std::vector<io::TensorDecl> declarations(
       const io::LinearWeight& layer) const = 0;
+  // `coder` may be null. Throws: as the format; `errc::unsupported` for a coder, where the format
+  // takes none.
   [[nodiscard]] virtual std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                                         ConstTensorView values) const = 0;
+                                                         ConstTensorView values,
+                                                         const io::WeightCoder* coder) const = 0;
+  [[nodiscard]] virtual bool takes_algorithms() const = 0;
   [[nodiscard]] virtual std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                                      const CheckpointTensor& weight) const = 0;
   [[nodiscard]] virtual io::Json quantization_config(const io::WrittenModel& model) const = 0;
   [[nodiscard]] virtual std::vector<std::pair<std::string, io::Json>> more_config(
       const io::Json& config) const = 0;
   [[nodiscard]] virtual std::vector<std::string> notes() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> modules() const = 0;
   [[nodiscard]] virtual std::size_t rows_at_once(const io::LinearWeight& layer) const = 0;
 };
 
@@ -64,10 +71,14 @@ class ErasedFormat final : public AnyFormat {
   std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const override {
     return format_.declarations(layer);
   }
-  std::vector<io::Tensor> quantize(const io::LinearWeight& layer,
-                                   ConstTensorView values) const override {
+  std::vector<io::Tensor> quantize(const io::LinearWeight& layer, ConstTensorView values,
+                                   const io::WeightCoder* coder) const override {
+    if constexpr (has_coder) return format_.quantize(layer, values, coder);
+    if (coder != nullptr)
+      raise(errc::unsupported, std::string(name()) + ": expected no algorithm, got one");
     return format_.quantize(layer, values);
   }
+  bool takes_algorithms() const override { return has_coder; }
   std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                const CheckpointTensor& weight) const override {
     return format_.save(layer, weight);
@@ -85,12 +96,21 @@ class ErasedFormat final : public AnyFormat {
     else return false;
   }
   std::vector<std::string> notes() const override { return format_.notes(); }
+  std::vector<std::string> modules() const override {
+    if constexpr (requires { format_.modules(); }) return format_.modules();
+    else return {};
+  }
   std::size_t rows_at_once([[maybe_unused]] const io::LinearWeight& layer) const override {
     if constexpr (requires { format_.rows_at_once(layer); }) return format_.rows_at_once(layer);
     else return 0;
   }
 
  private:
+  static constexpr bool has_coder = requires(const F& f, const io::LinearWeight& layer,
+                                             const ConstTensorView& x, const io::WeightCoder* c) {
+    f.quantize(layer, x, c);
+  };
+
   F format_;
 };
 

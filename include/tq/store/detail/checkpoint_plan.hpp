@@ -9,8 +9,11 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/chosen_algorithm.hpp>
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/model_contents.hpp>
@@ -56,6 +59,7 @@ class LayerDecisions {
                                    ": expected the head in float, as engines load it, got lm_head "
                                    "among the layers to include");
     layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole(), asks_for_head);
+    require_modules();
     std::map<std::string, std::pair<std::string, std::string>>
         problems;  // module and reason by set
     for (const StoredTensor& t : model.tensors()) static_cast<void>(filter_.left_out(t.name));
@@ -83,6 +87,19 @@ class LayerDecisions {
  private:
   [[nodiscard]] const StoredTensor& tensor_of(const io::ModelLayer& layer) const {
     return *model_.find(layer.tensor);
+  }
+
+  // Throws: errc::unknown_name for a layer that the format's options name and the model has not.
+  void require_modules() const {
+    std::vector<std::string> known;
+    for (const io::ModelLayer& layer : layers_.layers) known.push_back(layer.module);
+    for (const io::LeftModule& m : layers_.left) known.push_back(m.module);
+    const std::set<std::string> all(known.begin(), known.end());
+    for (const std::string& module : format_.modules())
+      if (!all.contains(module))
+        raise(errc::unknown_name, model_.files().front().string() +
+                                      ": expected the name of a layer of the model, got " +
+                                      io::shown(module) + did_you_mean(module, known));
   }
 
   [[nodiscard]] std::string problem(const io::ModelLayer& layer,
@@ -151,13 +168,32 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   return job;
 }
 
-// Throws: errc::unsupported where no layer of the model fits; errc::bad_argument for patterns that
-// match nothing; as the format.
+// Gives a layer its algorithm, or the fallback. Throws: errc::no_data for a layer without a
+// Hessian, unless there is a fallback.
+inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options) {
+  const io::LinearWeight& weight = layer.weight;
+  const std::string no_matrix = weight.experts == 0
+                                    ? ""
+                                    : "expected a matrix [outputs, inputs] for algorithm " +
+                                          options.algorithm.name + ", got a stack of experts";
+  ChosenAlgorithm chosen =
+      chosen_algorithm(weight.module + ".weight", no_matrix, options.hessians, options.algorithm);
+  layer.algorithm = std::move(chosen.algorithm);
+  layer.report = std::move(chosen.fallback);
+}
+
+// Throws: errc::unsupported where no layer of the model fits, and for an algorithm that the format
+// does not take; errc::bad_argument for patterns and Hessians that match nothing; errc::no_data for
+// a layer without a Hessian; as the format.
 [[nodiscard]] inline CheckpointPlan plan_checkpoint(const ModelContents& model,
                                                     const io::Json& config,
                                                     const std::shared_ptr<const AnyFormat>& format,
                                                     const CheckpointOptions& options,
                                                     bool sharded) {
+  validate(options.algorithm);
+  if (options.algorithm.name != "rtn" && !format->takes_algorithms())
+    raise(errc::unsupported,
+          std::string(format->name()) + ": expected no algorithm, got " + options.algorithm.name);
   LayerDecisions decisions(model, config, *format, options);
   CheckpointPlan plan;
   std::unordered_map<std::string, std::shared_ptr<LayersJob>> jobs;
@@ -165,6 +201,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
     std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
     if (!job) job = std::make_shared<LayersJob>(LayersJob{format});
     job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set, layer.set});
+    set_algorithm(job->layers.back(), options);
     plan.model.quantized.push_back(layer.module);
   }
   plan.left = std::move(decisions.layers().left);
@@ -194,6 +231,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   plan.tensors.options = {{"format", std::string(format->name())},
                           {"config", format->quantization_config(plan.model)},
                           {"layers", plan.model.quantized}};
+  add_algorithms(plan.tensors, options.hessians);
   return plan;
 }
 

@@ -7,12 +7,13 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/model/weight_axes.hpp>
-#include <tq/ptq/weight_report.hpp>
-#include <tq/scheme/closest_name.hpp>
+#include <tq/ptq/detail/searched_scales.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/convert_options.hpp>
 #include <tq/store/copy_reasons.hpp>
+#include <tq/store/detail/chosen_algorithm.hpp>
+#include <tq/store/detail/conv1d_model.hpp>
 #include <tq/store/detail/output_shard.hpp>
 #include <tq/store/detail/scheme_choice.hpp>
 #include <tq/store/error_context.hpp>
@@ -34,7 +35,10 @@ namespace tq::store::detail {
 class Decisions {
  public:
   Decisions(const SchemeSource& source, const ConvertOptions& options, const ModelContents& model)
-      : options_(options), filter_(options.names), schemes_(source, options, model, filter_) {
+      : options_(options),
+        filter_(options.names),
+        schemes_(source, options, model, filter_),
+        conv1d_(model) {
     for (const io::OtherMember& other : model.others()) filter_.note(other.name);
   }
 
@@ -66,7 +70,7 @@ class Decisions {
       return job;
     }
     job.bands.emplace(t, *job.encoding);
-    if (chosen.algorithm.needs_hessian()) set_algorithm(job, std::move(chosen.algorithm));
+    set_algorithm(job, std::move(chosen.algorithm));
     return job;
   }
   // True for a name that the options leave out.
@@ -78,26 +82,18 @@ class Decisions {
   // Gives a weight its algorithm, or the fallback.
   void set_algorithm(QuantizeJob& job, WeightAlgorithm algorithm) const {
     const StoredTensor& t = *job.source;
-    std::string problem;
-    if (t.shape.size() != 2 || t.axes != WeightAxes::outputs_first)
-      problem = "expected a matrix [outputs, inputs] for algorithm " + algorithm.name + ", got " +
-                io::shape_text(t.shape) + (t.shape.size() == 2 ? " of inputs first" : "");
-    else if (options_.hessians == nullptr)
-      problem = "expected the Hessians of inputs for algorithm " + algorithm.name + ", got none";
-    else if (algorithm.inputs.empty()) {
-      if (auto name = options_.hessians->name_for(t.name)) algorithm.inputs = *std::move(name);
-      else
-        problem = "expected a Hessian of its name, or that of its module, for algorithm " +
-                  algorithm.name + ", got none of the " +
-                  std::to_string(options_.hessians->names().size()) + " there are" +
-                  did_you_mean(t.name, options_.hessians->names());
-    }
-    if (problem.empty()) job.algorithm = std::move(algorithm);
-    else if (algorithm.fallback == "rtn")
-      job.weights = WeightReport{.algorithm = algorithm.fallback, .is_fallback = true};
-    else
-      raise(errc::no_data, "tensor " + io::shown(t.name) + ": " + problem +
-                               "; `fallback` rounds such weights, `exclude` leaves it out");
+    std::string no_matrix;
+    const bool has_inputs_first =
+        t.axes != WeightAxes::outputs_first || conv1d_.has_inputs_first(t);
+    if (t.shape.size() != 2 || has_inputs_first)
+      no_matrix = "expected a matrix [outputs, inputs] for algorithm " + algorithm.name + ", got " +
+                  io::shape_text(t.shape) + (has_inputs_first ? " of inputs first" : "");
+    ChosenAlgorithm chosen =
+        chosen_algorithm(t.name, no_matrix, options_.hessians, std::move(algorithm));
+    if (chosen.algorithm && tq::detail::searches_scales(*chosen.algorithm))
+      tq::detail::require_no_calibrator("tensor " + io::shown(t.name), job.encoding->spec);
+    job.algorithm = std::move(chosen.algorithm);
+    job.weights = std::move(chosen.fallback);
   }
 
   std::shared_ptr<const Encoding> encoding_for(const StoredTensor& t, const QuantSpec& spec) {
@@ -115,6 +111,7 @@ class Decisions {
   const ConvertOptions& options_;
   NameFilter filter_;
   SchemeChoice schemes_;
+  Conv1dModel conv1d_;
   std::map<std::pair<std::string, std::vector<std::size_t>>, std::shared_ptr<const Encoding>>
       encodings_;  // by scheme and shape
 };

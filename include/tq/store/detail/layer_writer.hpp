@@ -4,14 +4,19 @@
 
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/model_layer.hpp>
+#include <tq/checkpoints/weight_coder.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/ptq/hessian.hpp>
+#include <tq/ptq/weight_report.hpp>
+#include <tq/store/detail/algorithm_coder.hpp>
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/float_reader.hpp>
+#include <tq/store/hessians.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <algorithm>
@@ -137,10 +142,11 @@ template <class Model>
   }
 }
 
-// Quantizes a layer from its values.
+// Quantizes a layer from its values; `coder` may be null.
 template <class Model>
 void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const LayersJob& job,
-                 const WrittenLayer& layer, std::vector<float>& values, LayerParts& parts) {
+                 const WrittenLayer& layer, const io::WeightCoder* coder,
+                 std::vector<float>& values, LayerParts& parts) {
   for_each_band(floats, tensor, layer, job.band_rows(layer), values,
                 [&](std::size_t rows, std::span<const float> x) {
                   require_finite(x);
@@ -148,22 +154,37 @@ void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const L
                   if (rows != band.outputs) band.band_of = std::exchange(band.outputs, rows);
                   Shape shape{rows, band.inputs};
                   if (band.experts != 0) shape = Shape{band.experts = 1, rows, band.inputs};
-                  parts.append(job.format->quantize(band, ConstTensorView(x.data(), shape)));
+                  parts.append(job.format->quantize(band, ConstTensorView(x.data(), shape), coder));
                 });
 }
 
-// Writes the layers of a tensor: codes that the format can hold, or else quantized values. Throws:
-// errc::not_finite; as the format and the reader.
+// The same by the algorithm of the layer, whose report it notes.
+template <class Model>
+void write_by_algorithm(FloatReader<Model>& floats, const StoredTensor& tensor,
+                        const LayersJob& job, WrittenLayer& layer, const Hessians* hessians,
+                        std::vector<float>& values, LayerParts& parts) {
+  const Hessian hessian = hessians->get(layer.algorithm->inputs);
+  WeightReport report;
+  const AlgorithmCoder coder(*layer.algorithm, hessian, report);
+  write_layer(floats, tensor, job, layer, &coder, values, parts);
+  layer.report = report;
+}
+
+// Writes the layers of a tensor: codes that the format can hold, or else quantized values, by the
+// algorithms of layers, which take `hessians`. Throws: errc::not_finite; as the format, the reader
+// and the algorithm.
 template <class Model>
 void write_layers(Model& model, FloatReader<Model>& floats, const StoredTensor& tensor,
-                  const LayersJob& job, ShardWriter& out) {
+                  LayersJob& job, const Hessians* hessians, ShardWriter& out) {
   std::vector<float> values;
   const auto saved = naming(tensor.name, [&] { return saved_parts(model, tensor, job); });
-  for (const WrittenLayer& layer : job.layers)
+  for (WrittenLayer& layer : job.layers)
     naming(layer.weight.module + ".weight", [&] {
       LayerParts parts(job, layer, out);
       if (saved) parts.append(*saved);
-      else write_layer(floats, tensor, job, layer, values, parts);
+      else if (layer.algorithm)
+        write_by_algorithm(floats, tensor, job, layer, hessians, values, parts);
+      else write_layer(floats, tensor, job, layer, nullptr, values, parts);
       parts.finish();
     });
 }

@@ -5,7 +5,10 @@
 #include <tq/checkpoints/model_layer.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/containers/safetensors_writer.hpp>
+#include <tq/ptq/weight_report.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/chosen_algorithm.hpp>
 #include <tq/store/pieces.hpp>
 #include <tq/store/stored_tensor.hpp>
 
@@ -13,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +27,9 @@ namespace tq::store::detail {
 struct WrittenLayer {
   io::LinearWeight weight;
   io::MatrixPlace place;
-  std::string scale_set, set;  // as those of ModelLayer
+  std::string scale_set, set;                  // as those of ModelLayer
+  std::optional<WeightAlgorithm> algorithm{};  // its `inputs` are named, if it takes a Hessian
+  std::optional<WeightReport> report{};  // of the algorithm, once it was at work; or a fallback
 
   [[nodiscard]] std::uint64_t elements() const {
     return std::uint64_t{weight.outputs} * weight.inputs * std::max<std::size_t>(weight.experts, 1);
@@ -50,21 +56,32 @@ struct LayersJob {
     for (const io::TensorDecl& part : declarations()) sum += *part.bytes();
     return sum;
   }
+  [[nodiscard]] bool has_algorithm() const {
+    return std::ranges::any_of(layers,
+                               [](const WrittenLayer& l) { return l.algorithm.has_value(); });
+  }
   // Rows of a layer that are quantized at once. Columns that are far apart are read together.
   [[nodiscard]] std::size_t band_rows(const WrittenLayer& layer) const {
     const std::size_t fewest = format->rows_at_once(layer.weight), all = layer.weight.outputs;
-    if (fewest == 0 || layer.place.input_stride != 1 || layer.weight.experts != 0) return all;
+    if (layer.algorithm || fewest == 0 || layer.place.input_stride != 1 ||
+        layer.weight.experts != 0)
+      return all;
     const std::size_t held = most_held / std::max<std::size_t>(layer.weight.inputs, 1);
     return std::min(all, std::max(fewest, held / fewest * fewest));
   }
   // Values, parts and the codes between them; all values of a tensor that is quantized already.
   [[nodiscard]] std::uint64_t working_bytes(const StoredTensor& source) const {
     std::uint64_t most = 0;
-    for (const WrittenLayer& layer : layers)
+    std::uint64_t of_algorithm = 0;
+    for (const WrittenLayer& layer : layers) {
       most = std::max(most, std::uint64_t{band_rows(layer)} * layer.weight.inputs);
+      if (layer.algorithm)
+        of_algorithm = std::max(
+            of_algorithm, algorithm_bytes(*layer.algorithm, layer.weight.inputs, layer.elements()));
+    }
     const std::uint64_t decoded =
         source.foreign ? source.bytes + 2 * sizeof(float) * source.elements() : 0;
-    return 2 * sizeof(float) * most + decoded;
+    return 2 * sizeof(float) * most + of_algorithm + decoded;
   }
 };
 

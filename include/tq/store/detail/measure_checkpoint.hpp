@@ -8,6 +8,7 @@
 #include <tq/checkpoints/quantized_checkpoint.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
@@ -81,7 +82,7 @@ template <class Model>
                   const Shape shape =
                       band.experts == 0 ? Shape{rows, band.inputs} : Shape{1, rows, band.inputs};
                   const std::vector<float> back = values_of_parts(
-                      job.format->quantize(band, ConstTensorView(x.data(), shape)), hints);
+                      job.format->quantize(band, ConstTensorView(x.data(), shape), nullptr), hints);
                   for (std::size_t i = 0; i < x.size(); ++i) {
                     const double value{x[i]}, d = value - double{back.at(i)};
                     lost += d * d;
@@ -156,6 +157,9 @@ template <class Model>
 [[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
                                                        const std::vector<NamedFormat>& schemes,
                                                        const CheckpointOptions& options) {
+  if (options.algorithm != WeightAlgorithm{})
+    raise(errc::unsupported,
+          "`algorithm`: expected rtn, by which layers are measured, got " + options.algorithm.name);
   Model model(in);
   require_unquantized(model.contents(), in.string());
   const std::filesystem::path folder = or_here(model.contents().files().front().parent_path());

@@ -9,6 +9,7 @@
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/detail/bands.hpp>
+#include <tq/store/detail/chosen_algorithm.hpp>
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/pieces.hpp>
@@ -32,7 +33,7 @@ struct QuantizeJob : ConvertedTensor {
   std::optional<Bands> bands{};           // if it will have an encoding
   std::optional<io::DType> decoded_as{};  // the type of a decoded tensor, where it is not its own
   std::shared_ptr<LayersJob> layers{};    // that it becomes in a format of other programs, or null
-  std::optional<WeightAlgorithm> algorithm{};  // that takes Hessians; its `inputs` are named
+  std::optional<WeightAlgorithm> algorithm{};  // that is not rtn; its `inputs` are named
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   // The tensors of the output that it becomes, without what is in the pool.
@@ -45,12 +46,8 @@ struct QuantizeJob : ConvertedTensor {
   }
   // The memory that work on the tensor takes at most, beside the memory that threads keep.
   [[nodiscard]] std::uint64_t working_bytes() const;
-
- private:
-  // The Hessian, its factor, strips of rows, and values, codes and values of codes.
-  [[nodiscard]] std::uint64_t algorithm_bytes() const {
-    const std::uint64_t n = source->shape[1];
-    return n * (14 * n + 2048) + 12 * source->elements();
+  [[nodiscard]] bool has_algorithm() const {
+    return layers ? layers->has_algorithm() : algorithm.has_value();
   }
 };
 
@@ -102,7 +99,7 @@ inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents
 
 inline std::uint64_t QuantizeJob::working_bytes() const {
   if (layers) return layers->working_bytes(*source);
-  if (algorithm) return algorithm_bytes();
+  if (algorithm) return algorithm_bytes(*algorithm, source->shape[1], source->elements());
   const Encoding* const used = is_decoded ? source->encoding.get() : encoding.get();
   if (used == nullptr && !is_decoded) return 0;
   const std::uint64_t decoded =

@@ -160,13 +160,18 @@ std::string decoding_problem(Model& model, const StoredTensor& tensor) {
 inline void add_algorithms(QuantizePlan& plan, const Hessians* hessians) {
   Digest algorithms;
   bool takes_hessians = false;  // also where a fallback is taken
+  const auto add = [&](const std::string& name, const std::optional<WeightAlgorithm>& algorithm,
+                       bool is_fallback) {
+    takes_hessians = takes_hessians || is_fallback || (algorithm && algorithm->needs_hessian());
+    if (algorithm)
+      algorithms.add(name).add(algorithm->inputs).add(io::algorithm_to_json(*algorithm).dump());
+  };
   for (const OutputShard& shard : plan.shards)
     for (const QuantizeJob& job : shard.jobs) {
-      takes_hessians = takes_hessians || job.algorithm || job.weights;
-      if (job.algorithm)
-        algorithms.add(job.source->name)
-            .add(job.algorithm->inputs)
-            .add(io::algorithm_to_json(*job.algorithm).dump());
+      add(job.source->name, job.algorithm, job.weights.has_value());
+      if (!job.layers) continue;
+      for (const WrittenLayer& layer : job.layers->layers)
+        add(layer.weight.module, layer.algorithm, layer.report.has_value());
     }
   plan.options["algorithms"] = algorithms.text();
   if (hessians == nullptr) return;

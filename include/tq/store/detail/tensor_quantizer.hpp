@@ -110,7 +110,7 @@ class TensorQuantizer {
 template <class Model>
 void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
-    if (job.layers) write_layers(model_, floats_, *job.source, *job.layers, out);
+    if (job.layers) write_layers(model_, floats_, *job.source, *job.layers, hessians_, out);
     else if (job.is_decoded) decode(job, out);
     else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
     else copy(job, out);

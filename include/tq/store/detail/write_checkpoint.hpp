@@ -83,7 +83,10 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
       report.bytes_after += bytes;
       if (!job.layers) continue;
       report.weight_bytes += bytes;
-      for (const WrittenLayer& layer : job.layers->layers) report.weights += layer.elements();
+      for (const WrittenLayer& layer : job.layers->layers) {
+        report.weights += layer.elements();
+        if (layer.report) report.algorithms.emplace(layer.weight.module, *layer.report);
+      }
     }
   }
   return report;
@@ -125,6 +128,7 @@ template <class Model>
   if (format->needs_set_abs_max()) set_magnitudes(model, plan, options.jobs, team);
   PlanWriting writing;
   writing.jobs = options.jobs;
+  writing.hessians = options.hessians;
   writing.overwrite = options.overwrite;
   writing.progress = options.progress;
   writing.on_restart = options.on_restart;

@@ -6,6 +6,8 @@
 #include <tq/error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/json/json.hpp>
+#include <tq/ptq/weight_report.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/detail/old_models.hpp>
 #include <tq/store/detail/output_names.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
@@ -28,6 +30,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -62,6 +65,44 @@ std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
   return hessians == nullptr ? std::vector<std::filesystem::path>() : hessians->files();
 }
 
+// Appends a report, exactly as it was computed: numbers as their bits, after whether there is one.
+inline void add_report(io::Json& numbers, const std::optional<WeightReport>& report) {
+  const WeightReport w = report.value_or(WeightReport{});
+  numbers.push_back(std::uint64_t{report.has_value()});
+  for (const double x : {w.loss, w.loss_of_rounding, w.damping})
+    numbers.push_back(std::bit_cast<std::uint64_t>(x));
+  for (const std::uint64_t n :
+       {std::uint64_t{w.rounded_rows}, w.changed_codes, w.tokens, std::uint64_t{w.dead_columns}})
+    numbers.push_back(n);
+}
+
+// The report of `algorithm` from the first of these numbers on, which it leaves behind.
+[[nodiscard]] inline std::optional<WeightReport> take_report(const std::string& algorithm,
+                                                             std::span<const std::uint64_t>& from) {
+  constexpr std::size_t count = 8;
+  if (from.size() < count) raise(errc::malformed, "expected a report of an algorithm, got none");
+  const auto n = from.first(count);
+  from = from.subspan(count);
+  if (n[0] == 0) return std::nullopt;
+  return WeightReport{.algorithm = algorithm,
+                      .loss = std::bit_cast<double>(n[1]),
+                      .loss_of_rounding = std::bit_cast<double>(n[2]),
+                      .rounded_rows = static_cast<std::size_t>(n[4]),
+                      .changed_codes = n[5],
+                      .tokens = n[6],
+                      .dead_columns = static_cast<std::size_t>(n[7]),
+                      .damping = std::bit_cast<double>(n[3])};
+}
+
+// Calls f(algorithm, report) for the algorithms of a job.
+template <class Job, class F>
+void for_each_algorithm(Job& job, F&& f) {
+  if (job.algorithm) f(*job.algorithm, job.weights);
+  if (!job.layers) return;
+  for (auto& layer : job.layers->layers)
+    if (layer.algorithm) f(*layer.algorithm, layer.report);
+}
+
 // The losses of a shard, exactly as they were computed: numbers as their bits.
 inline io::Json losses_of(const OutputShard& shard) {
   io::Json list = io::Json::array();
@@ -70,14 +111,9 @@ inline io::Json losses_of(const OutputShard& shard) {
     io::Json numbers{m.count, job.nonfinite.nan, job.nonfinite.infinite};
     for (const double x : {m.mse, m.mae, m.max_abs, m.sqnr_db, m.cosine})
       numbers.push_back(std::bit_cast<std::uint64_t>(x));
-    if (job.algorithm) {
-      const WeightReport w = job.weights.value_or(WeightReport{});
-      for (const double x : {w.loss, w.loss_of_rounding, w.damping})
-        numbers.push_back(std::bit_cast<std::uint64_t>(x));
-      for (const std::uint64_t n : {std::uint64_t{w.rounded_rows}, w.changed_codes, w.tokens,
-                                    std::uint64_t{w.dead_columns}})
-        numbers.push_back(n);
-    }
+    for_each_algorithm(job, [&](const WeightAlgorithm&, const std::optional<WeightReport>& report) {
+      add_report(numbers, report);
+    });
     list.push_back(std::move(numbers));
   }
   return list;
@@ -91,15 +127,11 @@ inline void set_losses(OutputShard& shard, const io::Json& list) {
     job.metrics = {real(3), real(4), real(5),
                    real(6), real(7), static_cast<std::size_t>(numbers.at(0))};
     job.nonfinite = {numbers.at(1), numbers.at(2)};
-    if (!job.algorithm) continue;
-    job.weights = WeightReport{.algorithm = job.algorithm->name,
-                               .loss = real(8),
-                               .loss_of_rounding = real(9),
-                               .rounded_rows = static_cast<std::size_t>(numbers.at(11)),
-                               .changed_codes = numbers.at(12),
-                               .tokens = numbers.at(13),
-                               .dead_columns = static_cast<std::size_t>(numbers.at(14)),
-                               .damping = real(10)};
+    auto left = std::span<const std::uint64_t>(numbers).subspan(8);
+    for_each_algorithm(job,
+                       [&](const WeightAlgorithm& algorithm, std::optional<WeightReport>& report) {
+                         report = take_report(algorithm.name, left);
+                       });
   }
 }
 

@@ -141,7 +141,7 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
       pieces.push_back({i, &job, job.working_bytes()});
       costs.push_back(thread_bytes + pieces.back().bytes);
       work += job.source->bytes;
-      if (job.algorithm) largest = std::max(largest, costs.back());
+      if (job.has_algorithm()) largest = std::max(largest, costs.back());
     }
   }
   const auto tell = [&](std::uint64_t done) {
