@@ -39,7 +39,7 @@ struct GgufReport {
     for (const GgufWritten& t : tensors) sum += t.bytes_after;
     return sum;
   }
-  /// Of all tensors, those in float included.
+  /// Bits per element of all tensors, those in float included.
   [[nodiscard]] double bits_per_weight() const {
     double count = 0;
     for (const GgufWritten& t : tensors) {

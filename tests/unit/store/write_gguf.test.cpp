@@ -334,6 +334,34 @@ TEST_CASE("weights of a model keep halves, and rows that are no whole blocks fal
   }
 }
 
+TEST_CASE("scalings of rotary embeddings become keys or a tensor") {
+  const TempDir dir;
+  const auto scaled = [](const std::string& scaling) {
+    std::string text = config;
+    return text.replace(text.rfind('}'), 1, ", \"rope_scaling\": " + scaling + "}");
+  };
+  const fs::path folder = write_model(
+      dir / "m", llama(), scaled(R"({"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
+                 "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})"));
+  write(dir / "y.gguf", folder, {.type = "f16"});
+  const std::vector<float> got =
+      io::to_float32(io::GgufReader::open(dir / "y.gguf").read("rope_freqs.weight"));
+  // As convert_hf_to_gguf.py computes them in double, for heads of 16 and base 500000.
+  const std::vector<double> expected{1.0, 1.0, 1.0, 1.0, 3.2922621029408843, 32.0, 32.0, 32.0};
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    CHECK(std::abs(got[i] - expected[i]) < 1e-6 * expected[i]);
+  write_model(dir / "m", llama(), scaled(R"({"type": "linear", "factor": 2.5})"));
+  write(dir / "z.gguf", folder, {.type = "f16"});
+  const auto file = io::GgufReader::open(dir / "z.gguf");
+  CHECK(std::get<std::string>(*file.find_value("llama.rope.scaling.type")) == "linear");
+  CHECK(std::get<float>(*file.find_value("llama.rope.scaling.factor")) == 2.5f);
+  CHECK(file.find("rope_freqs.weight") == nullptr);
+  write_model(dir / "m", llama(), scaled(R"({"rope_type": "yarn"})"));
+  test::raises(errc::unsupported, {"yarn", "llama3"},
+               [&] { write(dir / "n.gguf", folder, {.type = "f16"}); });
+}
+
 TEST_CASE("experts are stacked") {
   const TempDir dir;
   std::vector<Floats> tensors;

@@ -108,8 +108,9 @@ class GgufDecider {
   }
   // The type that the rules choose, whatever the rows are.
   [[nodiscard]] layouts::gguf::Type chosen(const GgufShape& tensor) const {
+    const std::string group = group_of(tensor.name);
     for (const GgufRule& rule : mix_.rules)
-      if (fits(rule, tensor)) return rule.type;
+      if (fits(rule, group, tensor)) return rule.type;
     return mix_.type;
   }
   // The type or, for rows that are no whole blocks of it, its fallback or float16.
@@ -148,8 +149,9 @@ class GgufDecider {
     }
   }
 
-  [[nodiscard]] bool fits(const GgufRule& rule, const GgufShape& tensor) const {
-    if (!rule.group.empty() && rule.group != group_of(tensor.name)) return false;
+  [[nodiscard]] bool fits(const GgufRule& rule, const std::string& group,
+                          const GgufShape& tensor) const {
+    if (!rule.group.empty() && rule.group != group) return false;
     if (rule.tensors && !rule.tensors->is_in(tensor.name)) return false;
     if (!rule.architecture.empty() && rule.architecture != architecture_) return false;
     if (rule.experts && *rule.experts != experts_) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a GGUF file is made of: keys, and tensors that are read in bands of rows.
+// The source of a GGUF file: keys, and tensors that are read in bands of rows.
 
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/gguf.hpp>
@@ -37,6 +37,7 @@ struct GgufItem {
   std::size_t unit = 1;                       // rows that are read together
   const io::GgufTensor* stored = nullptr;     // in a GGUF file
   std::vector<const StoredTensor*> parts{};   // in a model: all of it, or a matrix each
+  std::vector<float> values{};                // that are computed, where there are no parts
   std::size_t head_rows = 0;                  // rows of a head that become pairs; 0: rows stay
 
   [[nodiscard]] std::uint64_t elements() const { return *io::element_count(to.shape); }

@@ -14,9 +14,7 @@ inline constexpr const char* gguf_llama_text = R"json({
 "architecture": "llama",
 "requires": [
   {"from": ["model_type"], "values": ["llama", "mistral", "mixtral"]},
-  {"from": ["hidden_act"], "values": ["silu"]},
-  {"from": ["rope_scaling.rope_type", "rope_scaling.type", "rope_parameters.rope_type"],
-   "values": ["default"]}],
+  {"from": ["hidden_act"], "values": ["silu"]}],
 "keys": [
   {"key": "llama.block_count", "type": "uint32", "from": ["num_hidden_layers"]},
   {"key": "llama.context_length", "type": "uint32", "from": ["max_position_embeddings"]},

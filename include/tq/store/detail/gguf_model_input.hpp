@@ -5,78 +5,27 @@
 #include <tq/containers/gguf_value.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
-#include <tq/files/text_file.hpp>
 #include <tq/json/json.hpp>
-#include <tq/json/json_text.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 #include <tq/store/detail/gguf_input.hpp>
+#include <tq/store/detail/gguf_rope.hpp>
+#include <tq/store/detail/model_config.hpp>
 #include <tq/store/float_reader.hpp>
 #include <tq/store/gguf_mapping.hpp>
-#include <tq/store/missing_file.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tq::store::detail {
-
-// The fields of a config.json.
-class ModelConfig {
- public:
-  explicit ModelConfig(const std::filesystem::path& file) : path_(file.string()) {
-    require_there(file);
-    json_ = io::parse_json(io::read_text(file), path_);
-    if (!json_.is_object()) refuse("a JSON object", io::JsonFields::got(json_));
-  }
-  // The first of the fields that is there and not null, or null.
-  [[nodiscard]] const io::Json* find(const ConfigFields& fields) const {
-    for (const std::string& name : fields)
-      if (const io::Json* const found = find(name)) return found;
-    return nullptr;
-  }
-  [[nodiscard]] const io::Json& at(const ConfigFields& fields) const {
-    if (const io::Json* const found = find(fields)) return *found;
-    refuse("field " + joined_names(fields), "none");
-  }
-  [[nodiscard]] std::uint32_t count(const ConfigFields& fields) const {
-    const io::Json& value = at(fields);
-    const bool fits = value.is_number_unsigned() &&
-                      value.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
-    if (!fits)
-      refuse(joined_names(fields) + " as an integer below 2^32", io::JsonFields::got(value));
-    return value.get<std::uint32_t>();
-  }
-  [[noreturn]] void refuse(const std::string& expected, const std::string& got) const {
-    raise(errc::unsupported, path_ + ": expected " + expected + ", got " + got);
-  }
-
- private:
-  [[nodiscard]] const io::Json* find(std::string_view name) const {
-    const io::Json* at = &json_;
-    for (;;) {
-      const std::size_t dot = name.find('.');
-      if (!at->is_object()) return nullptr;
-      const auto found = at->find(name.substr(0, dot));
-      if (found == at->end() || found->is_null()) return nullptr;
-      at = &*found;
-      if (dot == name.npos) return at;
-      name.remove_prefix(dot + 1);
-    }
-  }
-
-  std::string path_;
-  io::Json json_;
-};
 
 inline void require_config(const ModelConfig& config, const GgufMapping& mapping) {
   for (const GgufRequirement& r : mapping.requirements) {
@@ -152,6 +101,7 @@ class GgufModelInput final : public GgufInput {
     std::map<std::string, std::map<std::size_t, const StoredTensor*>> experts;
     for (const StoredTensor& t : model_.tensors()) add(t, mapping, places, experts);
     for (const auto& [name, parts] : experts) stack(items[places.at(name)], parts);
+    add_rope_scaling(config_, mapping.architecture, *this);
   }
   [[nodiscard]] std::unique_ptr<GgufItemReader> reader() const override {
     return std::make_unique<Reader>(model_);
@@ -226,6 +176,11 @@ class GgufModelInput final : public GgufInput {
    public:
     explicit Reader(const Model& model) : model_(model.another()), floats_(model_) {}
     void read(const GgufItem& item, std::uint64_t first, std::span<float> out) override {
+      if (item.parts.empty()) {
+        std::copy_n(item.values.begin() + static_cast<std::ptrdiff_t>(first), out.size(),
+                    out.begin());
+        return;
+      }
       const std::uint64_t each = item.elements() / item.parts.size();
       const StoredTensor& part = *item.parts[static_cast<std::size_t>(first / each)];
       const bool is_permuted = item.head_rows != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What becomes of the tensors and keys of a GGUF file.
+// Plans the tensors and keys of a GGUF file.
 
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/gguf.hpp>
@@ -44,6 +44,7 @@ struct GgufJob {
 [[nodiscard]] inline layouts::gguf::Type kept_type(const GgufItem& item, bool is_weight) {
   using layouts::gguf::Type;
   if (item.type) return *item.type;
+  if (item.parts.empty()) return Type::f32;
   const io::DType dtype = item.parts.front()->dtype;
   const bool is_half = dtype == io::DType::f16 || dtype == io::DType::bf16;
   return is_weight && is_half ? *io::gguf_type(dtype) : Type::f32;
