@@ -19,8 +19,13 @@
 #include <tq/store/finite_part.hpp>
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>
+#include <tq/store/gguf_mapping.hpp>
+#include <tq/store/gguf_mix.hpp>
+#include <tq/store/gguf_options.hpp>
+#include <tq/store/gguf_report.hpp>
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
+#include <tq/store/importance_file.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/missing_file.hpp>
@@ -41,3 +46,4 @@
 #include <tq/store/stored_tensor.hpp>
 #include <tq/store/team.hpp>
 #include <tq/store/write_checkpoint.hpp>
+#include <tq/store/write_gguf.hpp>

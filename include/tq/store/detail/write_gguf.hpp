@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How write_gguf quantizes tensors band by band, and writes them.
+
+#include <tq/containers/gguf_tensor.hpp>
+#include <tq/containers/gguf_writer.hpp>
+#include <tq/containers/tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/files/atomic_file.hpp>
+#include <tq/layouts/gguf/best.hpp>
+#include <tq/layouts/gguf/quantize.hpp>
+#include <tq/layouts/gguf/type.hpp>
+#include <tq/store/detail/gguf_input.hpp>
+#include <tq/store/detail/gguf_model_input.hpp>
+#include <tq/store/detail/gguf_plan.hpp>
+#include <tq/store/detail/in_order.hpp>
+#include <tq/store/error_context.hpp>
+#include <tq/store/gguf_mapping.hpp>
+#include <tq/store/gguf_mix.hpp>
+#include <tq/store/gguf_options.hpp>
+#include <tq/store/gguf_report.hpp>
+#include <tq/store/importance_file.hpp>
+#include <tq/store/missing_file.hpp>
+#include <tq/store/option_error.hpp>
+#include <tq/store/own_file.hpp>
+#include <tq/store/same_file.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tq::store::detail {
+
+// Blocks of the type, or floats.
+inline void encode_gguf(layouts::gguf::Type type, GgufMethod method, std::span<const float> x,
+                        std::span<std::uint8_t> out, std::span<const float> importance) {
+  namespace gguf = layouts::gguf;
+  if (const auto dtype = io::gguf_dtype(type))
+    return io::from_float32(x, *dtype, std::as_writable_bytes(out));
+  gguf::detail::with_block("tq::write_gguf", type, [&]<class B>(std::type_identity<B>) {
+    if constexpr (gguf::QuantizerOf<gguf::best, B>)
+      if (method == GgufMethod::best) return gguf::quantize<B>(x, out, gguf::best{}, importance);
+    gguf::quantize<B>(x, out, gguf::ggml{}, importance);
+  });
+}
+
+// Quantizes or copies tensors, one after the other, in memory that is kept.
+class GgufTensorWriter {
+ public:
+  GgufTensorWriter(const GgufInput& input, GgufMethod method, io::GgufWriter& out,
+                   std::mutex& writing)
+      : reader_(input.reader()), method_(method), out_(out), writing_(writing) {}
+
+  void write(const GgufJob& job) {
+    if (job.is_copied()) return copy(job);
+    const GgufItem& item = *job.item;
+    const std::size_t columns = item.to.shape.size() < 2 ? 1 : item.to.shape.back();
+    const std::uint64_t matrix = item.matrix_elements(), all = item.elements();
+    // Whole units of rows, and a multiple of 8 of them, of about `band` elements.
+    const std::uint64_t unit = std::lcm(std::uint64_t{8}, std::uint64_t{item.unit}) * columns;
+    const std::uint64_t most =
+        std::max<std::uint64_t>(1, band / std::max<std::uint64_t>(1, unit)) * unit;
+    for (std::uint64_t begin = 0; begin < all; begin += matrix)
+      for (std::uint64_t first = 0; first < matrix; first += most)
+        write_band(job, begin + first, importance_of(job, begin / matrix),
+                   static_cast<std::size_t>(std::min<std::uint64_t>(most, matrix - first)));
+  }
+
+ private:
+  static constexpr std::uint64_t band = std::uint64_t{1} << 18;
+
+  // The importance of the inputs of one matrix.
+  [[nodiscard]] static std::span<const float> importance_of(const GgufJob& job,
+                                                            std::uint64_t matrix) {
+    const std::size_t n = job.item->to.columns();
+    return job.importance.empty() ? job.importance
+                                  : job.importance.subspan(static_cast<std::size_t>(matrix) * n, n);
+  }
+
+  void write_band(const GgufJob& job, std::uint64_t first, std::span<const float> importance,
+                  std::size_t count) {
+    values_.resize(count);
+    reader_->read(*job.item, first, values_);
+    for (std::size_t i = 0; i < count; ++i)
+      if (!std::isfinite(values_[i]))
+        raise(errc::not_finite, std::string("expected finite values, got ") +
+                                    (std::isnan(values_[i]) ? "NaN" : "infinity") + " in element " +
+                                    std::to_string(first + i));
+    const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(job.type);
+    blocks_.resize(count / type.elements * type.bytes);
+    encode_gguf(job.type, method_, values_, blocks_, importance);
+    append(job, std::as_bytes(std::span<const std::uint8_t>(blocks_)));
+  }
+  void copy(const GgufJob& job) {
+    const std::uint64_t all = job.bytes();
+    const std::uint64_t block = layouts::gguf::info_of(job.type).bytes, most = band / block * block;
+    for (std::uint64_t at = 0; at < all; at += most) {
+      bytes_.resize(static_cast<std::size_t>(std::min(most, all - at)));
+      reader_->copy(*job.item, at, bytes_);
+      append(job, bytes_);
+    }
+  }
+  void append(const GgufJob& job, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(writing_);
+    out_.append(job.item->to.name, bytes);
+  }
+
+  std::unique_ptr<GgufItemReader> reader_;
+  GgufMethod method_;
+  io::GgufWriter& out_;
+  std::mutex& writing_;
+  std::vector<float> values_;
+  std::vector<std::uint8_t> blocks_;
+  std::vector<std::byte> bytes_;
+};
+
+template <class Model>
+[[nodiscard]] std::unique_ptr<GgufInput> gguf_input(const std::filesystem::path& in,
+                                                    const GgufOptions& options) {
+  require_there(in);
+  if (in.extension() == ".gguf") {
+    if (!options.mapping.empty())
+      raise_option("`mapping`: expected none for a GGUF file, which has its names");
+    return std::make_unique<GgufFileInput>(in);
+  }
+  const GgufMapping mapping =
+      options.mapping.empty() ? gguf_llama_mapping() : read_gguf_mapping(options.mapping);
+  return std::make_unique<GgufModelInput<Model>>(in, mapping);
+}
+
+inline void write_gguf_tensors(const GgufInput& input, std::span<const GgufJob> jobs,
+                               io::GgufWriter& writer, const GgufOptions& options) {
+  std::uint64_t all = 0, done = 0;
+  for (const GgufJob& job : jobs) all += job.bytes();
+  std::mutex writing, telling;
+  const auto tell = [&](std::uint64_t bytes) {
+    const std::lock_guard lock(telling);
+    done += bytes;
+    if (options.progress) options.progress(done, all);
+  };
+  tell(0);
+  const std::vector<std::uint64_t> costs(jobs.size(), 0);  // a band is small
+  run_in_order(options.jobs, costs, 0, [&] {
+    return [&, tensors = std::make_shared<GgufTensorWriter>(input, options.method, writer,
+                                                            writing)](std::size_t i) {
+      naming(jobs[i].item->to.name, [&] { tensors->write(jobs[i]); });
+      tell(jobs[i].bytes());
+    };
+  });
+}
+
+template <class Model>
+GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::path& in,
+                      const GgufOptions& options) {
+  if (out.extension() != ".gguf")
+    raise_option("`out`: expected a name ending in .gguf, got \"" + out.string() + "\"");
+  const GgufMix mix =
+      options.config.empty() ? gguf_mix(options.type) : read_gguf_mix(options.config);
+  const std::unique_ptr<GgufInput> input = gguf_input<Model>(in, options);
+  require_other_file("`out`", out.string(), input->files(), "`in`");
+  std::optional<ImportanceFile> read;
+  if (!options.imatrix.empty()) read = read_importance(options.imatrix);
+  const ImportanceFile* const importance = read ? &*read : nullptr;
+  complete_entries(*input, mix, importance, options);
+  const std::vector<GgufJob> jobs = gguf_jobs(*input, mix, importance, options);
+  require_free_place(out, options.overwrite);
+  static_cast<void>(io::remove_abandoned_files(out.parent_path()));
+
+  GgufReport report{out, {}, input->dropped, input->notes};
+  std::vector<io::GgufTensorDecl> declarations;
+  for (const GgufJob& job : jobs) {
+    const GgufItem& item = *job.item;
+    declarations.push_back({item.to.name, job.type, item.to.shape});
+    report.tensors.push_back({item.to.name, item.to.shape, item.from_type, job.type, job.note,
+                              item.from_bytes, job.bytes()});
+  }
+  if (importance != nullptr) note_missing_importance(jobs, report);
+  io::GgufWriter writer(out, input->entries, declarations, io::Links::replaced);
+  write_gguf_tensors(*input, jobs, writer, options);
+  writer.finish();
+  mark_as_own(out);
+  return report;
+}
+
+}  // namespace tq::store::detail
