@@ -156,10 +156,10 @@ class BestOffset {
       minimums[j] = uncontracted(stored_.dmin * stored_.b[j]);
     }
     alignas(64) std::uint8_t codes[256];
-    const bool near = offset_codes<Arch, N, parts, Format::top>(x, scales, minimums, codes);
+    const bool is_near = offset_codes<Arch, N, parts, Format::top>(x, scales, minimums, codes);
     Format::store_scales(fields, block);
     Format::store_codes(codes, block);
-    return near || grids_.has_one_sign() || has_small_scale();
+    return is_near || grids_.has_one_sign() || has_small_scale();
   }
   // True if a sub-block has so small a scale that its few codes are far apart.
   [[nodiscard]] bool has_small_scale() const noexcept {

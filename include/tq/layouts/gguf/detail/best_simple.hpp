@@ -40,9 +40,9 @@ std::uint32_t encode_scaled(const float* x, const float* weights, std::uint8_t* 
     for (std::size_t j = 0; j < count; ++j) {
       alignas(64) std::uint8_t codes[32];
       const float d = rounded_to_half(grids.scale[j]);
-      const bool near = symmetric_codes<Arch, 32, 1, Codes>(values + 32 * j, &d, codes);
+      const bool is_near = symmetric_codes<Arch, 32, 1, Codes>(values + 32 * j, &d, codes);
       Format::store(d, codes, blocks + Format::bytes * j);
-      doubtful |= std::uint32_t{near || grids.has_one_sign(j)} << j;
+      doubtful |= std::uint32_t{is_near || grids.has_one_sign(j)} << j;
     }
     return doubtful;
   });
@@ -60,9 +60,9 @@ std::uint32_t encode_shifted(const float* x, const float* weights, std::uint8_t*
     for (std::size_t j = 0; j < count; ++j) {
       alignas(64) std::uint8_t codes[32];
       const float d = rounded_to_half(grids.scale[j]), m = rounded_to_half(grids.minimum[j]);
-      const bool near = offset_codes<Arch, 32, 1, Format::top>(values + 32 * j, &d, &m, codes);
+      const bool is_near = offset_codes<Arch, 32, 1, Format::top>(values + 32 * j, &d, &m, codes);
       Format::store(d, 0.0f - m, codes, blocks + Format::bytes * j);
-      doubtful |= std::uint32_t{near || grids.has_one_sign(j)} << j;
+      doubtful |= std::uint32_t{is_near || grids.has_one_sign(j)} << j;
     }
     return doubtful;
   });

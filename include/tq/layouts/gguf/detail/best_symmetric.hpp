@@ -96,10 +96,10 @@ class BestSymmetric {
       scales[j] = uncontracted(d_ * a_[j]);
     }
     alignas(64) std::uint8_t codes[256];
-    const bool near = symmetric_codes<Arch, N, parts, Codes>(x, scales, codes);
+    const bool is_near = symmetric_codes<Arch, N, parts, Codes>(x, scales, codes);
     Format::store_scales(fields, block);
     Format::store_codes(codes, block);
-    return near || grids_.has_one_sign() || has_small_scale();
+    return is_near || grids_.has_one_sign() || has_small_scale();
   }
   // True if a sub-block has so small a scale that its few codes are far apart.
   [[nodiscard]] bool has_small_scale() const noexcept {
