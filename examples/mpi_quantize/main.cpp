@@ -62,7 +62,7 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
     if (!tq::ieee_arithmetic())
       throw tq::error(tq::errc::unsupported, "expected IEEE arithmetic, got other");
-    tool::quantize(quantizing.options(), team);
+    quantizing.run(team);
     if (!std::cout.flush())
       throw tq::error(tq::errc::io_failure, "cannot write to standard output");
     return EXIT_SUCCESS;

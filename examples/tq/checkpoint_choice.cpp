@@ -74,7 +74,7 @@ const std::vector<EngineRow>& engines() {
   return rows;
 }
 
-// An engine whose format tq does not write.
+// An engine that loads files of its own format, which the name of the output asks for.
 constexpr std::string_view gguf_engine = "llama.cpp";
 
 template <class Row>
@@ -108,11 +108,12 @@ std::string format_for(const EngineRow& engine, const std::string& type) {
                    type + "\"");
 }
 
-// Throws: UsageError, also for the engine whose format tq does not write.
+// Throws: UsageError, also for the engine that loads GGUF files.
 const EngineRow& engine_row(const std::string& name) {
   if (name == gguf_engine)
     throw UsageError("--for: expected " + engine_names() +
-                     ", got llama.cpp, which loads GGUF alone; tq writes none");
+                     ", got llama.cpp, which loads GGUF files: an OUT that ends in .gguf is "
+                     "such a file");
   return row_of(engines(), name, "--for");
 }
 

@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   CLI::App app{
       "Quantize the tensors of a model file, see what it costs, and turn it back.\n"
       "Reads .npy, .npz, .safetensors, sharded .safetensors.index.json and .gguf; writes "
-      ".safetensors."};
+      ".safetensors and .gguf."};
   app.name("tq");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
@@ -192,8 +192,7 @@ int main(int argc, char** argv) {
       "Write a file with its tensors in fewer bits; 1-D tensors and integers are copied");
   tool::QuantizeCommandLine quantizing(*quantize);
   add_json(quantize, quantizing.json());
-  quantize->callback(
-      [&] { status = run("quantize", [&] { tool::quantize(quantizing.options()); }); });
+  quantize->callback([&] { status = run("quantize", [&] { quantizing.run(); }); });
 
   tool::DequantizeOptions dequantizing;
   CLI::App* dequantize =

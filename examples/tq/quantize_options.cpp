@@ -86,7 +86,8 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
   command
       .add_option(
           "OUT", options.out,
-          "the .safetensors file to write; or an .index.json, or a folder (one that exists, a name "
+          "the .safetensors or .gguf file to write; or an .index.json, or a folder (one that "
+          "exists, a name "
           "ending in /, or, where IN is a folder, one without an extension), for a shard of each "
           "file of IN")
       ->required();
@@ -96,7 +97,7 @@ CLI::App& with_files(CLI::App& command, QuantizeOptions& options) {
 }  // namespace
 
 QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
-    : scheme_(with_files(command, options_)), algorithm_(command) {
+    : scheme_(with_files(command, options_)), algorithm_(command), gguf_(command) {
   command.add_option("--format", choice_.format,
                      "write a folder that engines load, with the files beside the weights, in the "
                      "format of another program: " +
@@ -111,7 +112,7 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
   command.add_option("--config", options_.config,
                      "a JSON file that says which tensors become what, in place of --type and what "
                      "goes with it (docs/quant-config.schema.json); beside --format or --for, a "
-                     "file of tq select --for");
+                     "file of tq select --for; for a GGUF file, a mix");
   add_names(command, options_.names, "copy");
   add_kinds(command, options_.kinds, options_.all,
             ", tensors that grow, and scalars (always per tensor)");
@@ -143,6 +144,27 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
   }
   options_.checkpoint = resolved(choice_);
   return options_;
+}
+
+GgufQuantizeOptions QuantizeCommandLine::gguf_options() {
+  if (!choice_.format.empty() || !choice_.engine.empty() || choice_.tensor_parallel != 1)
+    throw UsageError("OUT: expected a folder beside --format or --for, got a GGUF file");
+  algorithm_.apply(options_);
+  CheckpointChoice scheme;
+  scheme_.apply(scheme);
+  return gguf_.resolved(options_, scheme);
+}
+
+void QuantizeCommandLine::run(const Team& team) {
+  if (!is_gguf_name(options_.out)) {
+    if (const std::string given = gguf_.given(); !given.empty())
+      throw UsageError(given + ": expected an OUT that ends in .gguf beside it");
+    return quantize(options(), team);
+  }
+  const GgufQuantizeOptions gguf = gguf_options();
+  if (team.size() > 1)
+    throw UsageError("OUT: expected a folder, whose shards ranks can share, got a GGUF file");
+  quantize_gguf(gguf);
 }
 
 }  // namespace tool

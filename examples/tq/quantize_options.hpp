@@ -4,6 +4,7 @@
 
 #include "algorithm_options.hpp"
 #include "commands.hpp"
+#include "gguf_options.hpp"
 #include "scheme_options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -51,15 +52,19 @@ class QuantizeCommandLine {
       throw UsageError(given + ": expected none beside --config, which has the schemes");
     return options_;
   }
+  // Runs the command. Throws: as `options`.
+  void run(const Team& team = Team());
   [[nodiscard]] bool& json() { return options_.json; }
 
  private:
+  [[nodiscard]] GgufQuantizeOptions gguf_options();
   [[nodiscard]] const QuantizeOptions& with_checkpoint();
 
   QuantizeOptions options_;
   CheckpointChoice choice_;
   SchemeOptions scheme_;
   AlgorithmOptions algorithm_;
+  GgufCommandLine gguf_;
 };
 
 }  // namespace tool

@@ -68,7 +68,8 @@ std::string GranularityOptions::given() const {
 std::optional<std::size_t> GranularityOptions::checkpoint_groups() const {
   for (const CLI::Option* option : {axis_, block_rows_, block_cols_})
     if (option->count() != 0)
-      throw UsageError(option->get_name() + ": expected none beside --format, which has it");
+      throw UsageError(option->get_name() +
+                       ": expected none beside --format or a GGUF file, which has it");
   if (granularity_->count() != 0 && asked_.granularity == tq::PerChannel<>::name) return 0;
   if (granularity_->count() != 0 && asked_.granularity != tq::PerGroup<>::name)
     throw UsageError("--granularity: expected per_group or per_channel beside --format, got " +
@@ -105,7 +106,9 @@ SchemeOptions::SchemeOptions(CLI::App& command) {
   options_.push_back(command
                          .add_option("--type", name_,
                                      "a format (" + type_names() + ") or a scheme (" +
-                                         scheme_names() + "); see tq formats")
+                                         scheme_names() +
+                                         "); see tq formats. Of a GGUF file a mix of types: q4_k_m "
+                                         "(default), q5_k_m, q8_0, ...")
                          ->capture_default_str());
   granularity_.emplace(command);
   symmetry_ =
@@ -147,7 +150,8 @@ void SchemeOptions::apply(CheckpointChoice& choice) const {
   for (const CLI::Option* option : options_)
     if (option->count() != 0 && option->get_name() != "--type" &&
         option->get_name() != "--symmetry")
-      throw UsageError(option->get_name() + ": expected none beside --format, which has it");
+      throw UsageError(option->get_name() +
+                       ": expected none beside --format or a GGUF file, which has it");
   if (options_.front()->count() != 0) choice.type = name_;
   choice.group_size = granularity_->checkpoint_groups();
   if (asked_.symmetry == "symmetric" || asked_.symmetry == "asymmetric") {

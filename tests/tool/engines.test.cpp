@@ -73,7 +73,7 @@ TEST_CASE("options and folders that no engine could use are refused") {
       {{"--format", "gguf"}, "--format: expected compressed-tensors, gptq"},
       {{"--format", "compresed-tensors"}, "did you mean"},
       {{"--for", "ollama"}, "--for: expected vllm"},
-      {{"--for", "llama.cpp"}, "llama.cpp, which loads GGUF alone"},
+      {{"--for", "llama.cpp"}, "llama.cpp, which loads GGUF files"},
       {{"--for", "mlx", "--format", "gptq"}, "expected a format that mlx loads, got gptq"},
       {{"--for", "vllm", "--type", "nf4"}, "expected a type that vllm loads, got \"nf4\""},
       {{"--format", "awq", "--type", "int8"}, "--type: expected int4 of format awq"},
@@ -166,7 +166,7 @@ TEST_CASE("choices for an engine that make no sense are refused") {
   const std::vector<Case> cases{
       {{"--for", "vllm"}, "expected --max-bits, --max-bytes"},
       {{"--for", "ollama", "--max-bits", "5"}, "--for: expected vllm"},
-      {{"--for", "llama.cpp", "--max-bits", "5"}, "loads GGUF alone"},
+      {{"--for", "llama.cpp", "--max-bits", "5"}, "loads GGUF files"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48x"}, "a scheme such as int4_g64"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "nf4"}, "--types, scheme \"nf4\": --type"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "fp8_g32"}, "--group-size: expected none"},

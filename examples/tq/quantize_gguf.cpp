@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// tq quantize IN OUT.gguf: a model as llama.cpp loads it.
+
+#include "gguf_options.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "stored_model.hpp"
+
+#include <tq/containers/tensor.hpp>
+#include <tq/json/json.hpp>
+#include <tq/layouts/gguf/type.hpp>
+#include <tq/store/write_gguf.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+std::string gguf_type_name(const tq::GgufWritten& tensor) {
+  return std::string(tq::layouts::gguf::info_of(tensor.type).name);
+}
+
+std::string gguf_mix_name(const GgufQuantizeOptions& options) {
+  return options.how.config.empty() ? options.how.type : options.how.config.string();
+}
+
+void print_gguf_json(const tq::GgufReport& report, const GgufQuantizeOptions& options) {
+  tq::io::Json tensors = tq::io::Json::array();
+  for (const tq::GgufWritten& t : report.tensors) {
+    tq::io::Json row{{"name", t.name},         {"shape", t.shape},
+                     {"from", t.from},         {"type", gguf_type_name(t)},
+                     {"bytes", t.bytes_after}, {"bytes_before", t.bytes_before}};
+    if (!t.note.empty()) row["note"] = t.note;
+    tensors.push_back(std::move(row));
+  }
+  print_json({{"input", options.in},
+              {"output", options.out},
+              {"type", gguf_mix_name(options)},
+              {"method", options.how.method == tq::GgufMethod::ggml ? "ggml" : "best"},
+              {"tensors", std::move(tensors)},
+              {"dropped", report.dropped},
+              {"notes", report.notes},
+              {"total",
+               {{"bytes_before", report.bytes_before()},
+                {"bytes_after", report.bytes_after()},
+                {"bits_per_weight", report.bits_per_weight()}}}});
+}
+
+void print_gguf_rows(const tq::GgufReport& report, bool is_verbose) {
+  Table table({{"tensor"}, {"shape"}, {"from"}, {"type"}, {"bytes", true}, {"note"}});
+  for (const tq::GgufWritten& t : report.tensors)
+    table.add({printable(t.name), tq::io::shape_text(t.shape), t.from, gguf_type_name(t),
+               grouped(t.bytes_after), t.note});
+  if (is_verbose) table.print();
+  else table.print_first(most_rows);
+}
+
+void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& options) {
+  if (options.json) return print_gguf_json(report, options);
+  if (options.talk.quiet) return;
+  print_gguf_rows(report, options.talk.verbose);
+  std::map<std::string, std::size_t> types;
+  for (const tq::GgufWritten& t : report.tensors) ++types[gguf_type_name(t)];
+  std::cout << report.tensors.size() << " tensors in " << printable(gguf_mix_name(options)) << " (";
+  const char* comma = "";
+  for (const auto& [name, count] : types) {
+    std::cout << comma << count << ' ' << name;
+    comma = ", ";
+  }
+  std::cout << "), " << fixed(report.bits_per_weight(), 2) << " bits per weight; "
+            << grouped(report.bytes_before()) << " bytes before, " << grouped(report.bytes_after())
+            << " after, " << fixed(saved_percent(report.bytes_before(), report.bytes_after()), 1)
+            << " % saved\n";
+  for (const std::string& name : report.dropped)
+    std::cout << "tensor left out: " << printable(name) << '\n';
+  for (const std::string& note : report.notes) std::cout << "note: " << printable(note) << '\n';
+}
+
+}  // namespace
+
+void quantize_gguf(const GgufQuantizeOptions& options) {
+  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
+  tq::GgufOptions how = options.how;
+  std::optional<Progress> progress;
+  std::uint64_t before = 0;
+  how.progress = [&](std::uint64_t done, std::uint64_t all) {
+    if (!progress) progress.emplace("quantize", all);
+    progress->advance(done - before);
+    before = done;
+  };
+  const tq::GgufReport report = tq::write_gguf(options.out, options.in, how);
+  progress.reset();
+  print_gguf_report(report, options);
+}
+
+}  // namespace tool

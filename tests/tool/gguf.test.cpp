@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// tq quantize IN OUT.gguf.
+#include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_writer.hpp>
+
+#include "tool_test.hpp"
+
+using namespace tool_test;
+
+namespace {
+
+// A GGUF file with a weight of whole blocks, an output and a norm.
+void write_gguf(const std::string& path) {
+  using tq::layouts::gguf::Type;
+  const std::vector<tq::io::GgufEntry> entries{{"general.architecture", std::string("llama")},
+                                               {"mine", std::int8_t{-3}}};
+  const std::vector<tq::io::GgufTensorDecl> tensors{{"blk.0.ffn_up.weight", Type::f32, {4, 256}},
+                                                    {"blk.0.ffn_norm.weight", Type::f32, {256}},
+                                                    {"output.weight", Type::f32, {4, 256}}};
+  tq::io::GgufWriter writer(path, entries, tensors);
+  for (const auto& t : writer.order()) {
+    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
+    writer.append(t.name, std::as_bytes(std::span(values)));
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+TEST_CASE("a GGUF file is written, described and replaced") {
+  const Folder folder("gguf");
+  write_gguf(folder("x.gguf"));
+  const std::string out =
+      succeed({"quantize", folder("x.gguf"), folder("y.gguf"), "--type", "Q4_K"});
+  CHECK(has(out, "3 tensors in Q4_K (1 f32, 1 q4_K, 1 q6_K)"));
+  CHECK(has(out, "note: the file has no tokenizer"));
+  const std::string best = content(folder("y.gguf"));
+  const Json json = Json::parse(succeed({"quantize", folder("x.gguf"), folder("y.gguf"), "--type",
+                                         "q4_k", "--method", "ggml", "--json", "--jobs", "2"}));
+  CHECK(json["method"] == "ggml");
+  CHECK(json["total"]["bytes_after"] == 4 * 144 + 256 * 4 + 4 * 210);
+  CHECK(json["tensors"][2]["type"] == "q6_K");
+  CHECK(content(folder("y.gguf")) != best);
+  const auto file = tq::io::GgufReader::open(folder("y.gguf"));
+  CHECK(file.entries()[1].value == tq::io::GgufValue(std::int8_t{-3}));
+  CHECK(has(succeed({"inspect", folder("y.gguf")}), "q6_K"));
+  succeed({"dequantize", folder("y.gguf"), folder("z.safetensors")});
+  CHECK(succeed({"quantize", folder("x.gguf"), folder("q.gguf"), "--quiet"}).empty());
+}
+
+TEST_CASE("options that do not go with a GGUF file are refused") {
+  const Folder folder("gguf_options");
+  write_gguf(folder("x.gguf"));
+  const auto refused = [&](std::vector<std::string> options, const std::string& text) {
+    options.insert(options.begin(), {"quantize", folder("x.gguf"), folder("y.gguf")});
+    CHECK(has(fail(2, options), text));
+  };
+  refused({"--type", "int4"}, "--type: tq::gguf_mix: expected one of");
+  refused({"--group-size", "32"}, "--group-size: expected none for a GGUF file");
+  refused({"--symmetry", "symmetric"}, "--symmetry: expected none for a GGUF file");
+  refused({"--granularity", "per_channel"}, "expected none for a GGUF file");
+  refused({"--numerics", "onnx"}, "beside --format or a GGUF file");
+  refused({"--all"}, "--all: expected none");
+  refused({"--allow-nonfinite"}, "--allow-nonfinite: expected none");
+  refused({"--for", "vllm"}, "expected a folder beside --format or --for");
+  refused({"--mapping", "m.json"}, "--mapping: expected none for a GGUF file");
+  CHECK(has(fail(2, {"quantize", folder("x.gguf"), folder("y.safetensors"), "--imatrix", "i"}),
+            "--imatrix: expected an OUT that ends in .gguf"));
+  CHECK(
+      has(fail(1, {"quantize", golden("conformance/gguf/files/all_quant.gguf"), folder("y.gguf")}),
+          "--requantize quantizes it anew"));
+  CHECK(folder.files() == std::set<std::string>{"x.gguf"});
+}
