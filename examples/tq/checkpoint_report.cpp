@@ -57,7 +57,7 @@ void print_json_report(const tq::CheckpointReport& report, const QuantizeOptions
                       {"bits_per_weight", report.bits_per_weight()}}}};
   if (const WeightReports reports = weight_reports(report); !reports.empty()) {
     tq::io::Json& layers = json["algorithms"] = tq::io::Json::object();
-    for (const auto& [module, of_layer] : reports) layers[module] = to_json(of_layer);
+    for (const auto& [module, of_layer] : reports) layers[module] = tool::to_json(of_layer);
     json["total"]["algorithm"] = losses_to_json(reports);
   }
   if (report.reused_shards)
