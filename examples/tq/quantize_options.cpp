@@ -149,7 +149,7 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
 GgufQuantizeOptions QuantizeCommandLine::gguf_options() {
   if (!choice_.format.empty() || !choice_.engine.empty() || choice_.tensor_parallel != 1)
     throw UsageError("OUT: expected a folder beside --format or --for, got a GGUF file");
-  algorithm_.apply(options_);
+  algorithm_.apply(options_, false);
   CheckpointChoice scheme;
   scheme_.apply(scheme);
   return gguf_.resolved(options_, scheme);
