@@ -125,9 +125,11 @@ struct RequantizeTorch {
   requires(!std::same_as<Arch, arch::scalar>)
       [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums, const float* m,
                                                   const float* bias) noexcept {
-    using F = arch::floats<Arch>;
-    const F v = (xsimd::to_float(sums) + F::load_unaligned(bias)) * F::load_unaligned(m);
-    return arch::round_to_int<Arch>(arch::clamp<Arch>(v, F(-2147483648.0f), F(2147483520.0f)));
+    using Floats = arch::floats<Arch>;
+    const Floats v =
+        (xsimd::to_float(sums) + Floats::load_unaligned(bias)) * Floats::load_unaligned(m);
+    return arch::round_to_int<Arch>(
+        arch::clamp<Arch>(v, Floats(-2147483648.0f), Floats(2147483520.0f)));
   }
 #endif
 };
