@@ -168,7 +168,7 @@ TEST_CASE("of a folder, the output may be a folder that is new and has no slash"
   CHECK(fs::exists(folder("many-int4/model.safetensors.index.json")));
   // Names of files, files that are there, and one file for a model stay as they were.
   const auto files = folder.files();
-  for (const char* name : {"q.gguf", "q.npy", "q.bin", "q.json", "q.pt"})
+  for (const char* name : {"q.onnx", "q.npy", "q.bin", "q.json", "q.pt"})
     CHECK(has(fail(2, {"quantize", folder("llama"), folder(name)}), "OUT: expected a name ending"));
   CHECK(
       has(fail(2, {"quantize", folder("llama/model.safetensors"), folder("q")}), "OUT: expected"));
