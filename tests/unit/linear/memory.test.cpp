@@ -49,8 +49,6 @@ TEST_CASE("a short row through a layer takes no memory from the heap, a long one
     check(tq::GroupedLinear<tq::Int8PerRow>(groups));
     check(tq::GroupedLinear<tq::Int8PerGroup>(groups));
     check(tq::FloatLinear(weights));
-    const bool are_levels_few = length <= 128;  // those of a panel, taken apart
-    CHECK((allocations(tq::GroupedLinear<tq::FloatActivations>(groups), length, outputs) == 0) ==
-          are_levels_few);
+    check(tq::GroupedLinear<tq::FloatActivations>(groups));
   }
 }
