@@ -3,6 +3,7 @@
 
 #include "support.hpp"
 
+#include <tq/core/make_params.hpp>
 #include <tq/ops/fake_quantize.hpp>
 
 namespace {

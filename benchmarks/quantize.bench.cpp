@@ -3,6 +3,7 @@
 
 #include "support.hpp"
 
+#include <tq/core/make_params.hpp>
 #include <tq/ops/quantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>
 

@@ -4,6 +4,7 @@
 
 #include "support.hpp"
 
+#include <tq/core/make_params.hpp>
 #include <tq/driver/table.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>

@@ -4,6 +4,7 @@
 #include "elements.hpp"
 
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/pack.hpp>

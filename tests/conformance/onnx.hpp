@@ -4,6 +4,8 @@
 
 #include "elements.hpp"
 
+#include <tq/core/make_params.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include "onnx.hpp"
 
+#include <tq/core/make_params.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/pack.hpp>

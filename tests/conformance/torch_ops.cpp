@@ -6,6 +6,7 @@
 
 #include "elements.hpp"
 
+#include <tq/core/make_params.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>

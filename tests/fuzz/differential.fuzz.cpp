@@ -2,6 +2,7 @@
 // The kernels of this build against the scalar contract, element by element: any bits as floats,
 // any scales and zero points that parameters take, any layout of source and target.
 #include <tq/core/float_elements.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/kernels/reference.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 // Parameters drawn at random.
 
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>

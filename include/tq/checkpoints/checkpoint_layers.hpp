@@ -4,6 +4,7 @@
 // that such layers take.
 
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/byte_weights.hpp>

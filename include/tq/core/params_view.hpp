@@ -3,6 +3,7 @@
 // ParamsView: scales and zero points or offsets in memory of the caller's, used where QuantParams
 // are.
 
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/offsets.hpp>

@@ -5,6 +5,7 @@
 
 #include <tq/core/affine_for.hpp>
 #include <tq/core/detail/kept.hpp>
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/offsets.hpp>
@@ -45,73 +46,6 @@ template <class Type, OffsetSymmetry Symmetry, class Scale, bool Inline>
 struct origin_storage<Type, Symmetry, Scale, Inline> {
   using type = std::conditional_t<Inline, std::array<float, 1>, Offsets<Scale>>;
 };
-// Without branches: of many scales at once.
-constexpr bool valid_scale(float s) noexcept {
-  return (s > 0.0f) & (s <= std::numeric_limits<float>::max());
-}
-// Formats of blocks also know a scale of 0 (nothing but zeros) and, where it is a power of two, of
-// NaN (no numbers).
-template <class Type, class Scale>
-constexpr bool valid_scale_of(float s) noexcept {
-  bool valid = valid_scale(s);
-  if constexpr (CodedElement<Type>) {
-    valid |= s == 0.0f;
-    if constexpr (CodedElement<Scale>)
-      if constexpr (std::same_as<typename Scale::format, ExponentFormat>) valid |= s != s;
-  }
-  return valid;
-}
-
-// Texts are made in functions that are no templates, once for all types.
-[[noreturn]] inline void refuse_scale_count(const char* who, std::size_t got) {
-  raise(errc::shape_mismatch,
-        std::string(who) + ": expected one scale per tensor, got " + std::to_string(got));
-}
-[[noreturn]] inline void refuse_count(const char* who, const char* what, std::size_t scales,
-                                      std::size_t got) {
-  raise(errc::shape_mismatch, std::string(who) + ": expected as many " + what + " as scales (" +
-                                  std::to_string(scales) + "), got " + std::to_string(got));
-}
-[[noreturn]] inline void refuse_number(errc e, const char* who, const char* expected, float got,
-                                       std::size_t i) {
-  raise(e, std::string(who) + ": expected " + expected + ", got " + number_text(got) +
-               " at parameter " + std::to_string(i));
-}
-[[noreturn]] inline void refuse_zero_point(const char* who, CodeRange codes, std::int32_t got,
-                                           std::size_t i) {
-  raise(errc::bad_zero_point, std::string(who) + ": expected zero points in [" +
-                                  std::to_string(codes.min) + ", " + std::to_string(codes.max) +
-                                  "], got " + std::to_string(got) + " at parameter " +
-                                  std::to_string(i));
-}
-
-// Throw unless parameters may have these scales, and these offsets or zero points beside `count`
-// scales.
-template <class Params>
-constexpr void require_scales(const char* who, const auto& scales) {
-  constexpr auto is_valid = valid_scale_of<typename Params::type, typename Params::scale_type>;
-  if (Params::is_per_tensor && scales.size() != 1) refuse_scale_count(who, scales.size());
-  unsigned invalid = 0;  // of all of them first: a loop for vectors
-  for (const float s : scales) invalid |= is_valid(s) ? 0u : 1u;
-  if (invalid == 0) return;
-  std::size_t i = 0;
-  while (is_valid(scales[i])) ++i;
-  refuse_number(errc::bad_scale, who, "positive finite scales", scales[i], i);
-}
-constexpr void require_offsets(const char* who, std::size_t count, const auto& offsets) {
-  if (offsets.size() != count) refuse_count(who, "offsets", count, offsets.size());
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    if (!is_finite(offsets[i]))
-      refuse_number(errc::not_finite, who, "finite offsets", offsets[i], i);
-}
-template <class Params>
-constexpr void require_zero_points(const char* who, std::size_t count, const auto& zero_points) {
-  constexpr CodeRange codes = Params::codes;
-  if (zero_points.size() != count) refuse_count(who, "zero points", count, zero_points.size());
-  for (std::size_t i = 0; i < zero_points.size(); ++i)
-    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
-      refuse_zero_point(who, codes, zero_points[i], i);
-}
 // Parameter i of those whose scales, and zero points or offsets, these are.
 template <class Params>
 [[nodiscard]] constexpr auto affine_of(const auto& scales, const auto& origins,
@@ -374,107 +308,6 @@ template <class T, class G, class S, class Scale, class N, class M>
 requires(!std::same_as<N, M>) [[nodiscard]] bool operator==(
     const QuantParams<T, G, S, Scale, N>& a, const QuantParams<T, G, S, Scale, M>& b) {
   return a == b.template made_for<N>();
-}
-
-/// QuantParams of a granularity with one entry per parameter: the constructor every granularity
-/// has. Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a
-/// per-tensor granularity gets more or fewer than one scale.
-template <AnyParams Params>
-requires(!OffsetParams<Params>) [[nodiscard]] Params
-    make_params(const typename Params::granularity_type& granularity,
-                Scales<typename Params::scale_type> scales,
-                const std::vector<std::int32_t>& zero_points = {}) {
-  if constexpr (Params::is_inline) {
-    if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
-      raise(errc::shape_mismatch,
-            "tq::make_params: expected one scale (and zero point) per tensor, got " +
-                std::to_string(scales.values().size()) + " and " +
-                std::to_string(zero_points.size()));
-    if constexpr (Params::has_zero_point) return Params(scales.values()[0], zero_points[0]);
-    else return Params(scales.values()[0]);
-  } else if constexpr (Params::has_zero_point) {
-    return Params(granularity, std::move(scales), zero_points);
-  } else {
-    return Params(granularity, std::move(scales));
-  }
-}
-template <OffsetParams Params>
-[[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
-                                 Scales<typename Params::scale_type> scales,
-                                 Offsets<typename Params::scale_type> offsets) {
-  if constexpr (Params::is_inline) {
-    if (scales.values().size() != 1 || offsets.values().size() != 1)
-      raise(errc::shape_mismatch,
-            "tq::make_params: expected one scale and offset per tensor, got " +
-                std::to_string(scales.values().size()) + " and " +
-                std::to_string(offsets.values().size()));
-    return Params(scales.values()[0], offsets.values()[0]);
-  } else {
-    return Params(granularity, std::move(scales), std::move(offsets));
-  }
-}
-
-namespace detail {
-// One per range where S has zero points, for the scales as they are stored.
-template <class T, class S, NumericsPolicy N>
-[[nodiscard]] std::vector<std::int32_t> zero_points_for(std::span<const Range> ranges,
-                                                        const auto& scales) {
-  std::vector<std::int32_t> out;
-  if constexpr (S::has_zero_point) {
-    out.resize(ranges.size());
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out[i] = zero_point_for<T, S, N>(ranges[i], scales[i]);
-  }
-  return out;
-}
-}  // namespace detail
-
-/// The parameters that fit one range per block: scales as the symmetry and the numerics have them,
-/// rounded to be stored, and zero points or offsets for the stored scales. Throws:
-/// `errc::bad_scale` under `ScaleRaises`; `errc::shape_mismatch` when a per-tensor granularity gets
-/// more or fewer than one range.
-template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, class Encode = EncodeOneByOne>
-[[nodiscard]] Params fit_params(const typename Params::granularity_type& granularity,
-                                std::span<const Range> ranges) {
-  using T = typename Params::type;
-  using S = typename Params::symmetry_type;
-  auto scales = Scales<typename Params::scale_type>::template fit<T, S, N, Encode>(ranges);
-  if constexpr (OffsetParams<Params>) {
-    auto offsets = offsets_for<T, S, N, typename Params::scale_type>(ranges, scales.values());
-    return make_params<Params>(granularity, std::move(scales), std::move(offsets));
-  } else {
-    const auto zero_points = detail::zero_points_for<T, S, N>(ranges, scales.values());
-    return make_params<Params>(granularity, std::move(scales), zero_points);
-  }
-}
-
-/// Scale, as it is stored and computed with, and zero point (0 where there is none) that fit one
-/// range by itself. Scales of two levels may come out otherwise among others. Throws:
-/// `errc::bad_scale` under `ScaleRaises`.
-template <AnyParams Params, NumericsPolicy N = numerics_of<Params>>
-requires(!OffsetParams<Params>) [[nodiscard]] Affine fit_affine(Range range) {
-  using T = typename Params::type;
-  using S = typename Params::symmetry_type;
-  if constexpr (std::same_as<typename Params::scale_type, float>) {
-    return affine_for<T, S, N>(range);
-  } else {
-    const auto scales = Scales<typename Params::scale_type>::template fit<T, S, N>({&range, 1});
-    const float scale = scales.values()[0];
-    if constexpr (S::has_zero_point) return {scale, detail::zero_point_for<T, S, N>(range, scale)};
-    else return {scale, 0};
-  }
-}
-
-/// Scale and offset, as they are stored, that fit one range by itself. Throws: as above.
-template <OffsetParams Params, NumericsPolicy N = numerics_of<Params>>
-[[nodiscard]] OffsetAffine fit_affine(Range range) {
-  using T = typename Params::type;
-  using S = typename Params::symmetry_type;
-  using Stored = typename Params::scale_type;
-  const std::span<const Range> ranges(&range, 1);
-  const auto scales = Scales<Stored>::template fit<T, S, N>(ranges);
-  const auto offsets = offsets_for<T, S, N, Stored>(ranges, scales.values());
-  return {scales.values()[0], offsets.values()[0]};
 }
 
 }  // namespace tq

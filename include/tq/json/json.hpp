@@ -2,6 +2,7 @@
 #pragma once
 // JSON of schemes and parameters. Documents describe themselves and are checked field by field.
 
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>

@@ -2,7 +2,9 @@
 #pragma once
 // GroupedWeight: the weight of a linear layer as checkpoint formats hold it, in groups of inputs.
 
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>

@@ -3,6 +3,7 @@
 // The bytes of NVFP4 tensors: packed codes, E4M3 block scales, and a tensor scale of either
 // convention.
 
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/error.hpp>

@@ -3,6 +3,7 @@
 // How one-byte block scales lie in memory: in rows, or in the tiles that NVIDIA's matrix products
 // read.
 
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>

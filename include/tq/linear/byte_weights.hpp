@@ -3,6 +3,7 @@
 // ByteWeights: integer weights as bytes with their parameters, whatever types they had before.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/shape.hpp>

@@ -5,6 +5,7 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>

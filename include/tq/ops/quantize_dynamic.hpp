@@ -6,6 +6,8 @@
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/mistakes.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/fit_params.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/params_view.hpp>

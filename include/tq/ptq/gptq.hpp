@@ -5,6 +5,7 @@
 
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/executor.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/backend/backend.hpp>

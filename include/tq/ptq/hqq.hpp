@@ -3,6 +3,7 @@
 // hqq: half-quadratic quantization, which needs no activations.
 
 #include <tq/core/executor.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>

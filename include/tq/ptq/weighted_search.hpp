@@ -3,6 +3,7 @@
 // WeightedSearch: scales of weights for the least squared error, where inputs differ in importance.
 
 #include <tq/core/executor.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/readable.hpp>

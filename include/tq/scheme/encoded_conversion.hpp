@@ -3,6 +3,7 @@
 // to_encoded and to_quantized: between tensors of a static type and encoded ones, without a copy.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>

@@ -4,6 +4,7 @@
 // EncodedLayout, what its parts look like.
 
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/packing.hpp>
 #include <tq/core/quant_params.hpp>

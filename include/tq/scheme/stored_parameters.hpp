@@ -2,6 +2,7 @@
 #pragma once
 // StoredParameters: what a file keeps of an encoded tensor beside its codes.
 
+#include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/offsets.hpp>
 #include <tq/core/scales.hpp>

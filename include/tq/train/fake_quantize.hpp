@@ -6,6 +6,7 @@
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/ops/backend/on.hpp>
@@ -17,6 +18,7 @@
 #include <tq/train/detail/slot_sizes.hpp>
 #include <tq/train/detail/transformed_input.hpp>
 #include <tq/train/dorefa.hpp>
+#include <tq/train/training_switches.hpp>
 
 #include <cmath>
 #include <concepts>
@@ -33,17 +35,12 @@ namespace tq {
 /// Fake quantization for a training loop of any kind: forward and backward over views, no graph. It
 /// keeps an observer, parameters, and what `Gradient` learns of them.
 ///
-/// A new layer is in training; `eval()` puts it into evaluation, where no call changes a parameter.
-/// Three switches hold in training, all on at first: `observe` (forward calls observe their input
-/// and calibrate the parameters again), `quantize` (forward calls quantize; without, they and
-/// backward pass everything through) and `learn` (backward computes the gradients of learned
-/// parameters, and `update` moves them). The first batch initialises the parameters; a gradient
-/// that learns owns them afterwards, and nothing more is observed, whatever `learn` says. With a
-/// delay, the first calls of forward observe only.
+/// `TrainingSwitches` has its modes and switches. The first batch initialises the parameters; a
+/// gradient that learns owns them afterwards, and nothing more is observed, whatever `learn` says.
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
           NumericsPolicy N = numerics_of<Params>>
-class FakeQuantize {
+class FakeQuantize : public TrainingSwitches {
   static constexpr bool is_one_step_too_few = Gradient::learned == 1 && Params::has_zero_point;
   static constexpr bool gradient_fits = GradientFor<Gradient, Params>;
   static constexpr bool calibrator_fits = CalibratorFor<Calibrator, Acc, Params, N>;
@@ -76,26 +73,8 @@ class FakeQuantize {
         calibrator_(std::move(calibrator)),
         numerics_(std::move(numerics)) {}
 
-  // --- switches ---
-  /// Forward calls observe, and `update` moves what is learned.
-  void train() noexcept { trains_ = true; }
-  /// Forward calls quantize by the parameters there are, and change nothing of the layer. The mode
-  /// is not stored: a restored layer keeps its own.
-  void eval() noexcept { trains_ = false; }
-  [[nodiscard]] bool is_training() const noexcept { return trains_; }
-  void observe(bool on) noexcept { observes_ = on; }
-  void quantize(bool on) noexcept { quantizes_ = on; }
-  void learn(bool on) noexcept { learns_ = on; }
-  [[nodiscard]] bool observes() const noexcept { return observes_; }
-  [[nodiscard]] bool quantizes() const noexcept { return quantizes_; }
+  /// True if backward computes the gradients of learned parameters.
   [[nodiscard]] bool is_learning() const noexcept { return learns && learns_; }
-  /// The first `batches` calls of forward observe only; calls so far count.
-  void delay(std::uint64_t batches) noexcept { delay_ = batches; }
-  [[nodiscard]] std::uint64_t delay() const noexcept { return delay_; }
-  /// Calls of the observing forward so far.
-  [[nodiscard]] std::uint64_t batches() const noexcept { return batches_; }
-  /// Parameters stay as they are from here on.
-  void freeze() noexcept { observes_ = learns_ = false; }
   /// Forgets what was observed, so that parameters follow the next batch alone: for weights, which
   /// change every step.
   void reset_observer() noexcept { observer_.reset(); }
@@ -245,7 +224,8 @@ class FakeQuantize {
     detail::require_possible("tq::FakeQuantize::transformed", granularity(), view.shape());
     std::vector<float> t(view.size());
     const TensorView<float> out(t.data(), view.shape());
-    if (Gradient::transforms(bounds)) transform<default_backend>(view, out, serial);
+    if (Gradient::transforms(bounds))
+      detail::transform_input<Gradient, default_backend>(granularity(), view, out, serial);
     else copy_unchecked(view, out);
     return t;
   }
@@ -286,11 +266,6 @@ class FakeQuantize {
     if constexpr (std::same_as<typename N::rounding_type, Stochastic>)
       n.rounding.seed += batch * 0x9e3779b97f4a7c15u;
     return n;
-  }
-  [[nodiscard]] bool active() const noexcept { return quantizes_ && batches_ >= delay_; }
-  // Whether the last forward call of this mode left its input as it is.
-  [[nodiscard]] bool passed_through() const noexcept {
-    return trains_ ? !quantizes_ || (batches_ != 0 && batches_ <= delay_) : !active();
   }
   void require_ready(const char* function, const Shape& shape) const {
     if (!params_)
@@ -360,7 +335,7 @@ class FakeQuantize {
     if constexpr (transforms) {
       if (Gradient::transforms(bounds)) {
         return detail::in_floats(y, [&](const TensorView<float>& t) {
-          transform<B>(x, t, executor);
+          detail::transform_input<Gradient, B>(granularity(), x, t, executor);
           detail::fake_quantize_values<B, params_type, float, Y>(t, *params_, y, numerics,
                                                                  executor);
         });
@@ -397,27 +372,17 @@ class FakeQuantize {
       if (Gradient::transforms(bounds)) {
         std::vector<float> t(tensors.x.size());
         const TensorView<float> view(t.data(), tensors.x.shape());
-        transform<B>(tensors.x, view, executor);
+        detail::transform_input<Gradient, B>(granularity(), tensors.x, view, executor);
         return detail::in_floats(tensors.gx, [&](const TensorView<float>& g) {
           detail::backward_values<InputOnly, B>(
               detail::GradientTensors<float, Gy, float>{view, tensors.gy, g}, *params_, sums_,
               numerics(), executor);
-          detail::each_with_divisor<Gradient, B>(
-              granularity(), tensors.x, g, executor,
-              [](float value, float d, float& out) { out *= Gradient::slope(value, d); });
+          detail::multiply_by_slopes<Gradient, B>(granularity(), tensors.x, g, executor);
           copy_unchecked<B, float, Gx>(g, tensors.gx, executor);
         });
       }
     }
     detail::backward_values<InputOnly, B>(tensors, *params_, sums_, numerics(), executor);
-  }
-
-  template <Backend B, Real X, Executor E>
-  void transform(const TensorView<const X>& x, const TensorView<float>& t,
-                 const E& executor) const {
-    detail::each_with_divisor<Gradient, B>(
-        granularity(), x, t, executor,
-        [](float value, float d, float& out) { out = Gradient::transformed(value, d); });
   }
 
   observer_type observer_;
@@ -426,8 +391,7 @@ class FakeQuantize {
   std::optional<params_type> params_;
   std::vector<float> learned_, gradients_;
   ParameterGradients sums_;
-  bool trains_ = true, observes_ = true, quantizes_ = true, learns_ = true;
-  std::uint64_t delay_ = 0, batches_ = 0, clamped_ = 0;
+  std::uint64_t clamped_ = 0;
 };
 
 /// The parameters that training arrived at: quantize(x, convert(layer), layer.numerics())

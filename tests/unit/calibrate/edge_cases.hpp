@@ -4,6 +4,7 @@
 
 #include <tq/calibrate/calibrate.hpp>
 #include <tq/core/codebook.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/float_elements.hpp>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/entropy.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/min_max.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/lp.hpp>
 #include <tq/calibrate/mse.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/observe/histogram.hpp>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include <tq/calibrate/mean_std.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/calibrate/percentile.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/observe/histogram.hpp>
 #include <tq/observe/mean_std.hpp>
 #include <tq/observe/percentile.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How much memory a quantized tensor holds: codes, scales, zero points and offsets as they are
 // stored, and nothing beside them.
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scales and offsets of ranges against their definitions in double.
+#include <tq/core/fit_params.hpp>
 #include <tq/core/offsets.hpp>
 #include <tq/core/quant_params.hpp>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/formats.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>

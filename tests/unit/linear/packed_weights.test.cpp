@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/make_params.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/quantize.hpp>

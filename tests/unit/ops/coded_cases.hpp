@@ -3,6 +3,7 @@
 // Every operation on one random tensor of a coded element, against the oracle, element by element.
 
 #include <tq/core/formats.hpp>
+#include <tq/core/make_params.hpp>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Executors never change a bit.
 #include <tq/core/formats.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory that operations ask for, and that what they return holds.
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every cell of the tables of docs/number-formats.md against the library.
 #include <tq/core/codebook.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>

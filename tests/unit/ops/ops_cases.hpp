@@ -3,6 +3,7 @@
 // Every operation on one random tensor, against the oracle: strides of source and target, packing,
 // in place.
 
+#include <tq/core/make_params.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>

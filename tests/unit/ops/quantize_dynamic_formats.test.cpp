@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize_dynamic.hpp>

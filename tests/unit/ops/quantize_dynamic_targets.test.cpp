@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Codes and parameters into memory of the caller's: views of any layout, bytes, scales as they are
 // stored.
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 
 #include <array>

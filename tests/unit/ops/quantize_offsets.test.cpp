@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // quantize and fake_quantize with float offsets: every granularity, type of scales, packing and
 // layout against the definition in double.
+#include <tq/core/fit_params.hpp>
 #include <tq/core/params_view.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/fake_quantize.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/ops/dequantize.hpp>
 #include <tq/ops/quantize.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/fit_params.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 

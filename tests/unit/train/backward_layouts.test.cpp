@@ -2,6 +2,7 @@
 // Gradients where x, dL/dy and dL/dx lie in memory in layouts of their own, element by element
 // against the formulas.
 #include <tq/core/float_elements.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/learned_affine.hpp>

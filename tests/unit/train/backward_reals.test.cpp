@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Gradients of tensors of 16 and 64 bits: those of the same tensors of float32, rounded once.
+#include <tq/core/make_params.hpp>
 #include <tq/ops/copy.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/learned_affine.hpp>

@@ -3,6 +3,7 @@
 // Gradients of a layer against finite differences in double of what it computes, with rounding
 // replaced by a constant.
 
+#include <tq/core/make_params.hpp>
 #include <tq/train/fake_quantize.hpp>
 
 #include <cmath>

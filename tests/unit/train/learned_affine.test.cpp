@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/make_params.hpp>
 #include <tq/train/learned_affine.hpp>
 
 #include "unit/train/gradient_cases.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/make_params.hpp>
 #include <tq/observe/mean_abs.hpp>
 #include <tq/observe/mean_std.hpp>
 #include <tq/train/learned_step.hpp>

@@ -4,6 +4,7 @@
 // not for every type.
 
 #include <tq/calibrate/range_for.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/value_format.hpp>

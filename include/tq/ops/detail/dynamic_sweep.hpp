@@ -5,6 +5,7 @@
 
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/ops/detail/block_ranges.hpp>
 #include <tq/ops/detail/dynamic_codes.hpp>

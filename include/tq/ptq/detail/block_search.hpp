@@ -2,6 +2,7 @@
 #pragma once
 // BlockSearch: the scale of a block of weights that leaves the least weighted squared error.
 
+#include <tq/core/fit_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/driver/planes.hpp>
 #include <tq/numeric/rounding.hpp>

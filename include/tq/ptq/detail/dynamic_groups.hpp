@@ -2,6 +2,7 @@
 #pragma once
 // GroupRuns and GroupFitter: groups of columns whose parameters are made when they begin.
 
+#include <tq/core/fit_params.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>

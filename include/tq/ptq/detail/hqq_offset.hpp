@@ -2,6 +2,7 @@
 #pragma once
 // hqq_offset: the offset of a group by half-quadratic splitting.
 
+#include <tq/core/fit_params.hpp>
 #include <tq/core/offsets.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 // set_scales: codes under other scales.
 
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 

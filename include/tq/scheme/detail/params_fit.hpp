@@ -4,6 +4,7 @@
 
 #include <tq/core/detail/scale_fit.hpp>
 #include <tq/core/detail/scale_limits.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/offsets.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/scales.hpp>

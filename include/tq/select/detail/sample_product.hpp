@@ -4,6 +4,7 @@
 
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/granularity.hpp>
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/shape.hpp>

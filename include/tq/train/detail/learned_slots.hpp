@@ -2,6 +2,7 @@
 #pragma once
 // LearnedSlots: how the learned parameters of all slots lie in one array, and what is made of them.
 
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/train/backward.hpp>
 #include <tq/train/gradient.hpp>

@@ -52,4 +52,22 @@ void each_with_divisor(const Granularity& granularity, const TensorView<const X>
                 [&](auto&& each) { each(each_of); });
 }
 
+/// Writes what the policy quantizes in place of `x` to `t`.
+template <class Gradient, Backend B, class Granularity, Real X, Executor E>
+void transform_input(const Granularity& granularity, const TensorView<const X>& x,
+                     const TensorView<float>& t, const E& executor) {
+  each_with_divisor<Gradient, B>(granularity, x, t, executor, [](float value, float d, float& out) {
+    out = Gradient::transformed(value, d);
+  });
+}
+
+/// Multiplies the gradients `g` by the slopes of the policy's transform at `x`.
+template <class Gradient, Backend B, class Granularity, Real X, Executor E>
+void multiply_by_slopes(const Granularity& granularity, const TensorView<const X>& x,
+                        const TensorView<float>& g, const E& executor) {
+  each_with_divisor<Gradient, B>(granularity, x, g, executor, [](float value, float d, float& out) {
+    out *= Gradient::slope(value, d);
+  });
+}
+
 }  // namespace tq::detail

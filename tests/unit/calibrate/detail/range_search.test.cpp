@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/calibrate/detail/range_search.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/float_elements.hpp>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/detail/block_reach.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/quant_params.hpp>
 

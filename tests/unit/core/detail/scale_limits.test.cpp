@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tq/core/detail/scale_limits.hpp>
+#include <tq/core/fit_params.hpp>
 #include <tq/core/quant_params.hpp>
 
 #include <cmath>

@@ -2,6 +2,7 @@
 #include <tq/ops/detail/stored_planes.hpp>
 
 #include <tq/core/codebook.hpp>
+#include <tq/core/fit_params.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/train/detail/learned_slots.hpp>
 #include <tq/train/learned_affine.hpp>
