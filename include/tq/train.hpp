@@ -11,4 +11,6 @@
 #include <tq/train/learned_step.hpp>
 #include <tq/train/log2_threshold.hpp>
 #include <tq/train/pact.hpp>
+#include <tq/train/parameter_gradients.hpp>
 #include <tq/train/straight_through.hpp>
+#include <tq/train/training_switches.hpp>

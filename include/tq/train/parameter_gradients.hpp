@@ -2,6 +2,8 @@
 #pragma once
 // ParameterGradients: what the gradient policy of fake quantization learns.
 
+#include <tq/config.hpp>
+
 #include <vector>
 
 namespace tq {

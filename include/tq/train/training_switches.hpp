@@ -2,6 +2,8 @@
 #pragma once
 // TrainingSwitches: the mode of a layer, and what its calls do in training.
 
+#include <tq/config.hpp>
+
 #include <cstdint>
 
 namespace tq {
