@@ -113,11 +113,17 @@ struct IQ4_XS {
   using Scales = detail::SymmetricScales<8>;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    const float d = detail::load_half(block);
+    Scales fields;
+    load_scales(block, fields);
+    for (std::size_t k = 0; k < 8; ++k)
+      detail::decode_iq4(block + 8 + 16 * k, fields.d * static_cast<float>(fields.scales[k]),
+                         out + 32 * k);
+  }
+  static void load_scales(const std::uint8_t* block, Scales& fields) noexcept {
+    fields.d = detail::load_half(block);
     for (std::size_t k = 0; k < 8; ++k) {
       const int low = block[4 + k / 2] >> 4 * (k % 2) & 15, high = block[2 + k / 4] >> 2 * (k % 4);
-      const int scale = (low | (high & 3) << 4) - 32;
-      detail::decode_iq4(block + 8 + 16 * k, d * static_cast<float>(scale), out + 32 * k);
+      fields.scales[k] = (low | (high & 3) << 4) - 32;
     }
   }
   static void encode(const float* x, const detail::Importance& importance,

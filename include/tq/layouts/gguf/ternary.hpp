@@ -23,6 +23,9 @@ inline float encode_trits(const float* x, std::size_t n, std::uint8_t* digits) n
     digits[i] = static_cast<std::uint8_t>(half_away_in(uncontracted(x[i] * id), 1) + 1);
   return d;
 }
+inline void decode_trits(float d, const std::uint8_t* digits, std::size_t n, float* out) noexcept {
+  for (std::size_t i = 0; i < n; ++i) out[i] = (static_cast<float>(digits[i]) - 1.0f) * d;
+}
 
 }  // namespace detail
 
@@ -33,18 +36,26 @@ struct TQ1_0 {
   static constexpr bool uses_importance = false;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    const float d = detail::load_half(block + 52);
-    for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
-      unsigned power = 1;
-      for (std::size_t k = 0; k < n; ++k, power *= 3) {
-        const unsigned digit = (block[byte] * power & 0xffu) * 3 >> 8;
-        out[first + k * stride] = (static_cast<float>(digit) - 1.0f) * d;
-      }
-    });
+    std::uint8_t digits[elements];
+    detail::decode_trits(load(block, digits), digits, elements, out);
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     std::uint8_t digits[elements];
-    detail::store_half(block + 52, detail::encode_trits(x, elements, digits));
+    const float d = detail::encode_trits(x, elements, digits);
+    store(d, digits, block);
+  }
+  // Reads the digits, and returns d.
+  static float load(const std::uint8_t* block, std::uint8_t* digits) noexcept {
+    for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
+      unsigned power = 1;
+      for (std::size_t k = 0; k < n; ++k, power *= 3)
+        digits[first + k * stride] =
+            static_cast<std::uint8_t>((block[byte] * power & 0xffu) * 3 >> 8);
+    });
+    return detail::load_half(block + 52);
+  }
+  static void store(float d, const std::uint8_t* digits, std::uint8_t* block) noexcept {
+    detail::store_half(block + 52, d);
     for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
       unsigned value = 0;
       for (std::size_t k = 0; k < 5; ++k)
@@ -70,14 +81,23 @@ struct TQ2_0 {
   static constexpr bool uses_importance = false;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    const float d = detail::load_half(block + 64);
-    for (std::size_t i = 0; i < elements; ++i)
-      out[i] = static_cast<float>(detail::crumb(block, i) - 1) * d;
+    std::uint8_t codes[elements];
+    detail::decode_trits(load(block, codes), codes, elements, out);
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     std::uint8_t digits[elements];
-    detail::store_half(block + 64, detail::encode_trits(x, elements, digits));
-    detail::store_crumbs<0>(digits, block);
+    const float d = detail::encode_trits(x, elements, digits);
+    store(d, digits, block);
+  }
+  // Reads the codes, and returns d.
+  static float load(const std::uint8_t* block, std::uint8_t* codes) noexcept {
+    for (std::size_t i = 0; i < elements; ++i)
+      codes[i] = static_cast<std::uint8_t>(detail::crumb(block, i));
+    return detail::load_half(block + 64);
+  }
+  static void store(float d, const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_half(block + 64, d);
+    detail::store_crumbs<0>(codes, block);
   }
 };
 
@@ -88,17 +108,28 @@ struct Q1_0 {
   static constexpr bool uses_importance = false;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    const float d = detail::load_half(block);
-    for (std::size_t j = 0; j < elements; ++j)
-      out[j] = (block[2 + j / 8] >> j % 8 & 1) != 0 ? d : -d;
+    std::uint8_t codes[elements];
+    const float d = load(block, codes);
+    for (std::size_t j = 0; j < elements; ++j) out[j] = codes[j] != 0 ? d : -d;
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     float sum = 0.0f;
     for (std::size_t j = 0; j < elements; ++j) sum += std::fabs(x[j]);
-    detail::store_half(block, sum / 128.0f);
+    std::uint8_t codes[elements];
+    for (std::size_t j = 0; j < elements; ++j) codes[j] = x[j] >= 0.0f ? 1 : 0;
+    store(sum / 128.0f, codes, block);
+  }
+  // Reads the codes, 1 for d and 0 for -d, and returns d.
+  static float load(const std::uint8_t* block, std::uint8_t* codes) noexcept {
+    for (std::size_t j = 0; j < elements; ++j)
+      codes[j] = static_cast<std::uint8_t>(block[2 + j / 8] >> j % 8 & 1);
+    return detail::load_half(block);
+  }
+  static void store(float d, const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_half(block, d);
     for (std::size_t b = 0; b < 16; ++b) {
       unsigned byte = 0;
-      for (std::size_t k = 0; k < 8; ++k) byte |= (x[8 * b + k] >= 0.0f ? 1u : 0u) << k;
+      for (std::size_t k = 0; k < 8; ++k) byte |= unsigned{codes[8 * b + k]} << k;
       block[2 + b] = static_cast<std::uint8_t>(byte);
     }
   }
@@ -111,15 +142,24 @@ struct Q2_0 {
   static constexpr bool uses_importance = false;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    const float d = detail::load_half(block);
-    for (std::size_t j = 0; j < elements; ++j)
-      out[j] = static_cast<float>((block[2 + j / 4] >> 2 * (j % 4) & 3) - 1) * d;
+    std::uint8_t codes[elements];
+    detail::decode_trits(load(block, codes), codes, elements, out);
   }
   static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
     std::uint8_t digits[elements];
-    detail::store_half(block, detail::encode_trits(x, elements, digits));
+    const float d = detail::encode_trits(x, elements, digits);
+    store(d, digits, block);
+  }
+  // Reads the codes, and returns d.
+  static float load(const std::uint8_t* block, std::uint8_t* codes) noexcept {
+    for (std::size_t j = 0; j < elements; ++j)
+      codes[j] = static_cast<std::uint8_t>(block[2 + j / 4] >> 2 * (j % 4) & 3);
+    return detail::load_half(block);
+  }
+  static void store(float d, const std::uint8_t* codes, std::uint8_t* block) noexcept {
+    detail::store_half(block, d);
     for (std::size_t b = 0; b < 16; ++b) {
-      const std::uint8_t* const first = digits + 4 * b;
+      const std::uint8_t* const first = codes + 4 * b;
       block[2 + b] =
           static_cast<std::uint8_t>(first[0] | first[1] << 2 | first[2] << 4 | first[3] << 6);
     }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// pack: quantized tensors as blocks of GGUF files.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/error.hpp>
+#include <tq/layouts/gguf/detail/block_fields.hpp>
+#include <tq/layouts/gguf/detail/held_groups.hpp>
+#include <tq/layouts/gguf/params_of.hpp>
+#include <tq/layouts/gguf/unpack.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/pack.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tq::layouts::gguf {
+
+namespace detail {
+
+inline constexpr const char* pack_function = "tq::layouts::gguf::pack";
+
+template <Unpackable B>
+[[noreturn]] void refuse_group(std::size_t parameter, std::int32_t zero) {
+  std::string expected = "codes of the format";
+  errc code = errc::bad_argument;
+  if constexpr (holds_values<B>) {
+    expected = "codes that are values of IQ4_NL, or all their negatives";
+  } else if constexpr (params_of<B>::has_zero_point) {
+    if (zero != held_zeros<B>[0] && zero != held_zeros<B>[1]) {
+      code = errc::bad_zero_point;
+      expected = "zero points of " + std::to_string(held_zeros<B>[0]) + ", or of " +
+                 std::to_string(held_zeros<B>[1]) + " for negative scales";
+    }
+  }
+  raise(code, std::string(pack_function) + ": expected " + expected + ", got " +
+                  (code == errc::bad_zero_point ? std::to_string(zero) : "others") +
+                  " at parameter " + std::to_string(parameter));
+}
+[[noreturn]] inline void refuse_block(const char* expected, std::size_t block) {
+  raise(errc::bad_scale, std::string(pack_function) + ": expected " + expected +
+                             ", got others in block " + std::to_string(block));
+}
+
+}  // namespace detail
+
+/// The blocks of a tensor [..., n], n in whole blocks: of a tensor that `unpack` made, those that
+/// it was made of, but that codes under a scale of 0 become those of the value 0, and that a
+/// K-quant or IQ4_XS may have other factors of the same scales. Throws: `errc::shape_mismatch` for
+/// rows that are no whole blocks; `errc::bad_zero_point` for zero points that are neither the one
+/// of the format nor its mirror image; `errc::bad_scale` for scales that are no products of a
+/// float16 and whole numbers (K-quants, IQ4_XS), that are NaN (MXFP4), or under another tensor
+/// scale than 1 (NVFP4); `errc::bad_argument` for codes that the format does not have.
+template <Unpackable B, PackingFor<typename params_of<B>::type> Pack, Backend Ops = default_backend>
+[[nodiscard]] std::vector<std::uint8_t> pack(const QuantizedTensor<params_of<B>, Pack>& tensor) {
+  using Params = params_of<B>;
+  using Fields = detail::BlockFields<B>;
+  const Params& params = tensor.params();
+  const std::size_t count = detail::block_count<B>(detail::pack_function, tensor.shape());
+  if constexpr (requires { params.stored_scales().tensor_scale(); })
+    if (params.stored_scales().tensor_scale() != 1.0f)
+      raise(errc::bad_scale, std::string(detail::pack_function) +
+                                 ": expected a tensor scale of 1, got " +
+                                 tq::detail::number_text(params.stored_scales().tensor_scale()));
+  Buffer<detail::code_of<B>> codes(tensor.size());
+  unpack_unchecked<typename Params::type, Pack, Ops>(tensor.bytes(), codes.span());
+  std::vector<std::uint8_t> blocks(count * B::bytes);
+  for (std::size_t b = 0; b < count; ++b) {
+    Fields fields;
+    for (std::size_t g = 0; g < Fields::groups; ++g) {
+      const std::size_t at = b * Fields::groups + g;
+      std::int32_t zero = 0;
+      if constexpr (Params::has_zero_point) zero = params.zero_points()[at];
+      if constexpr (Params::has_offset) fields.offsets[g] = params.offsets()[at];
+      fields.scales[g] = params.scales()[at];
+      if (fields.scales[g] != fields.scales[g]) detail::refuse_block("scales of numbers", b);
+      const std::span held(codes.data() + at * Fields::group, Fields::group);
+      if (!detail::restore_group<B>(held, zero, fields, g)) detail::refuse_group<B>(at, zero);
+    }
+    if (!detail::store_fields(fields, blocks.data() + b * B::bytes))
+      detail::refuse_block("scales that are products of a float16 and whole numbers", b);
+  }
+  return blocks;
+}
+
+}  // namespace tq::layouts::gguf

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// unpack: blocks of GGUF files as quantized tensors.
+
+#include <tq/core/buffer.hpp>
+#include <tq/core/packing.hpp>
+#include <tq/core/quantized_tensor.hpp>
+#include <tq/core/shape.hpp>
+#include <tq/layouts/detail/bit_fields.hpp>
+#include <tq/layouts/gguf/detail/block_fields.hpp>
+#include <tq/layouts/gguf/detail/held_groups.hpp>
+#include <tq/layouts/gguf/detail/stored_params.hpp>
+#include <tq/layouts/gguf/params_of.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/detail/checks.hpp>
+#include <tq/ops/pack.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tq::layouts::gguf {
+
+namespace detail {
+
+// The number of blocks of a tensor whose last axis is in whole blocks. Throws:
+// `errc::shape_mismatch`; `errc::bad_argument` for extents that memory cannot hold.
+template <Block B>
+[[nodiscard]] std::size_t block_count(const char* function, const Shape& shape) {
+  static_cast<void>(tq::detail::require_extents(function, shape));
+  const std::size_t row = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+  tq::detail::require_count(function, "elements of the last axis, in whole blocks",
+                            row / B::elements * B::elements, row);
+  return shape.size() / B::elements;
+}
+
+}  // namespace detail
+
+/// The tensor of `shape` that blocks hold, row-major, the last axis in whole blocks. Its values are
+/// those of `dequantize` bit for bit, but for the sign of zeros, and none becomes a float on the
+/// way.
+/// Throws: `errc::shape_mismatch` for another number of bytes, and for rows that are no whole
+/// blocks; `errc::bad_argument` for extents that memory cannot hold; `errc::bad_scale` for a scale
+/// that is NaN or infinite (2^128 of MXFP4 and 480 of NVFP4, the codes 255, included), and for a
+/// negative one beside offsets; `errc::not_finite` for such an offset.
+template <Unpackable B, Backend Ops = default_backend>
+[[nodiscard]] QuantizedTensor<params_of<B>> unpack(std::span<const std::uint8_t> blocks,
+                                                   const Shape& shape) {
+  constexpr const char* function = "tq::layouts::gguf::unpack";
+  using Params = params_of<B>;
+  using Element = typename Params::type;
+  using Fields = detail::BlockFields<B>;
+  const std::size_t count = detail::block_count<B>(function, shape);
+  tq::detail::require_count(function, "bytes of blocks", count * B::bytes, blocks.size());
+  Buffer<detail::code_of<B>> codes(shape.size());
+  detail::ParamsBuilder<Params> params(count * Fields::groups);
+  for (std::size_t b = 0; b < count; ++b) {
+    Fields fields;
+    detail::load_fields(blocks.data() + b * B::bytes, fields);
+    for (std::size_t g = 0; g < Fields::groups; ++g) {
+      params.require_scale(fields.scales[g], b);
+      if constexpr (Params::has_offset) params.require_offset(fields.offsets[g], b);
+      const std::int32_t zero =
+          detail::hold_group<B>(fields, g, codes.data() + b * B::elements + g * Fields::group);
+      params.add(fields.scales[g], fields.offset(g), zero);
+    }
+  }
+  Buffer<std::byte> packed(LowFirst::bytes_for<Element>(shape.size()));
+  pack_unchecked<Element, LowFirst, Ops>(codes.span(), packed.span());
+  return {shape, std::move(params).take(), std::move(packed)};
+}
+
+}  // namespace tq::layouts::gguf
