@@ -3,7 +3,8 @@
 // group_tile: a few rows of int8 times a panel of 32 columns of weights in groups of inputs, each
 // with a scale and a zero point; and group_levels, which takes packed weights apart for many rows.
 //
-// Weights are unsigned levels of 2, 3, 4 or 8 bits; the weight is (level - zero point) * scale. A
+// Weights are unsigned levels of 2, 3, 4 or 8 bits; the weight is (level - zero point) * scale, and
+// an offset is added where weights have such. A
 // panel is units of 16 inputs (32 where levels have 3 bits), and a unit is lines of 128 bytes, byte
 // 4c + j for input j of four neighbours and column c. Of `Width` bits, four number s of a unit is
 // in line s % L at bit s / L * Width, where L is the number of lines; levels of 3 bits are such
@@ -47,15 +48,17 @@ struct GroupRows {
                                ///< all weights share
   const float* scales;         ///< [rows, groups], or null for ones
   const float* row_scales;     ///< one a row, or null for ones
+  const float* sums = nullptr;  ///< [rows, groups]: of the numbers; null where nothing has offsets
 };
 
 /// A panel of weights.
 struct GroupPanel {
   const std::uint8_t* codes;
-  const float* scales;        ///< [groups, 32]
-  const std::uint8_t* zeros;  ///< [groups, 32], or null where all weights share one
-  const float* bias;          ///< 32, or null
-  const std::uint8_t* table;  ///< 16 bytes, or null
+  const float* scales;             ///< [groups, 32]
+  const std::uint8_t* zeros;       ///< [groups, 32], or null where all weights share one
+  const float* bias;               ///< 32, or null
+  const std::uint8_t* table;       ///< 16 bytes, or null
+  const float* offsets = nullptr;  ///< [groups, 32], or null where there are none
 };
 
 /// Groups of a panel, and units of each.
@@ -204,6 +207,22 @@ class GroupTile {
           total[r][c] = dot::fma(dot::value(sums[r][c]), dot::times(scales[c], by), total[r][c]);
       }
     }
+    if (w_.offsets != nullptr) add_offsets(g, total);
+  }
+
+  TQ_FORCE_INLINE void add_offsets(std::size_t g,
+                                   typename dot::floats (&total)[Rows][registers]) const noexcept {
+    TQ_UNROLL
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const auto sum = dot::splat(x_.sums[r * extent_.groups + g]);
+      TQ_UNROLL
+      for (std::size_t c = 0; c < registers; ++c) {
+        auto offset = dot::read(w_.offsets + g * group_columns + from_ + c * width);
+        if (x_.scales != nullptr)
+          offset = dot::times(offset, dot::splat(x_.scales[r * extent_.groups + g]));
+        total[r][c] = dot::fma(sum, offset, total[r][c]);
+      }
+    }
   }
 
   TQ_FORCE_INLINE void finish(typename dot::floats (&total)[Rows][registers], float* out,
@@ -253,9 +272,10 @@ void group_some_rows(std::size_t rows, const GroupRows& x, const GroupPanel& w,
 /// numbers are summed exactly, in 32 bits, with the start of the row (times the zero point of the
 /// column, where they have their own); then, in ascending groups,
 ///     v = fma(float(sum), scale, v),
-/// where scale is that of the column, times that of the row's group, if there is one. Last v is
-/// multiplied by the row's scale, and the bias added, by fma where there are both. 1 <= `rows` <=
-/// `group_tile_rows`, which is 1 unless levels are bytes.
+/// where scale is that of the column, times that of the row's group, if there is one; and where
+/// there are offsets, the same with the sum of the row's numbers and the offset of the column. Last
+/// v is multiplied by the row's scale, and the bias added, by fma where there are both. 1 <= `rows`
+/// <= `group_tile_rows`, which is 1 unless levels are bytes.
 template <class Arch, class Bits>
 void group_tile(std::size_t rows, const GroupRows& x, const GroupPanel& w,
                 const GroupExtent& extent, float* out, std::size_t stride) noexcept {

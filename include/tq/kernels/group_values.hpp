@@ -3,10 +3,13 @@
 // group_values: the floats that levels of a group stand for; and values_tile: a few rows of floats
 // times a panel of such.
 
+#include <tq/arch/batch.hpp>
 #include <tq/arch/group_dot.hpp>
 #include <tq/config.hpp>
 #include <tq/kernels/group_dot.hpp>
+#include <tq/numeric/rounding.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,10 +21,22 @@ struct GroupValues {
   const std::uint8_t* zeros;  ///< of 32 columns, or null where all share `zero`
   std::int32_t zero;
   const float* reals;  ///< 16 values that levels name, in place of numbers; null where they do not
+  const float* offsets = nullptr;  ///< of 32 columns, or null where there are none
 };
 
-/// out[k][c] = (level - zero point) * scale, or reals[level] * scale, rounded once: of `inputs`
-/// inputs (a multiple of 4) by 32 columns. Levels are bytes, as `group_levels` writes them.
+namespace detail {
+// A product that is not fused with what is added to it.
+template <class Arch, class Floats>
+TQ_FORCE_INLINE Floats rounded_product(const Floats& a, const Floats& b) noexcept {
+  const Floats product = arch::group_dot<Arch>::times(a, b);
+  if constexpr (std::same_as<Floats, float>) return tq::detail::uncontracted(product);
+  else return arch::uncontracted<Arch>(product);
+}
+}  // namespace detail
+
+/// out[k][c] = (level - zero point) * scale, or reals[level] * scale, rounded once, and again after
+/// an offset is added: of `inputs` inputs (a multiple of 4) by 32 columns. Levels are bytes, as
+/// `group_levels` writes them.
 template <class Arch>
 TQ_NO_INLINE void group_values(const std::uint8_t* levels, std::size_t inputs,
                                const GroupValues& of, float* out) noexcept {
@@ -35,8 +50,11 @@ TQ_NO_INLINE void group_values(const std::uint8_t* levels, std::size_t inputs,
         const auto level = dot::template byte<decltype(j)::value>(four);
         const auto value = of.reals != nullptr ? dot::entry(of.reals, level)
                                                : dot::value(dot::subtract(level, zero));
-        dot::write(out + (k + static_cast<std::size_t>(j)) * group_columns + c,
-                   dot::times(value, scale));
+        float* const to = out + (k + static_cast<std::size_t>(j)) * group_columns + c;
+        if (of.offsets == nullptr) dot::write(to, dot::times(value, scale));
+        else
+          dot::write(to, dot::plus(detail::rounded_product<Arch>(value, scale),
+                                   dot::read(of.offsets + c)));
       });
     }
   }

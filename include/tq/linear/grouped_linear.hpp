@@ -56,9 +56,11 @@ concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, 
 /// (level - zero point) of a group are summed exactly, S. `Int8PerGroup`: in ascending groups
 ///     v = fma(float(S), scale of the weights * scale of the activations, v),
 /// then y = v + bias. `Int8PerRow`: v = fma(float(S), scale of the weights, v), and
-/// y = fma(v, scale of the row, bias), or their product where there is no bias. Weights have levels
-/// then, and scales of `WeightLevels`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`, whose
-/// values are no multiples of one number.
+/// y = fma(v, scale of the row, bias), or their product where there is no bias. Weights have
+/// levels then, and scales of `WeightLevels`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`,
+/// whose values are no multiples of one number. Of weights with offsets, the sum of the codes of a
+/// group is multiplied in the same way after each group:
+///     v = fma(float(sum), offset (* scale of the activations), v).
 ///
 /// With floats each weight is the float that `dequantize` makes of it, and
 /// y = (sum of the products of even inputs of groups + sum of those of odd ones) + bias, each sum

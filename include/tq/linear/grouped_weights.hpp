@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// GroupedWeights: a matrix of low-bit weights with a scale and a zero point for every group of
-// inputs, in the order in which multiplication reads it.
+// GroupedWeights: a matrix of low-bit weights with a scale and a zero point or an offset for every
+// group of inputs, in the order in which multiplication reads it.
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
@@ -28,10 +28,9 @@
 
 namespace tq {
 
-/// Parameters of weights in groups: scales of any type, and zero points or none.
+/// Parameters of weights in groups: scales of any type, and zero points, offsets or neither.
 template <class Params>
-concept GroupedWeightParams =
-    AnyParams<Params> && GroupedElement<typename Params::type> && !Params::has_offset;
+concept GroupedWeightParams = AnyParams<Params> && GroupedElement<typename Params::type>;
 
 /// `WeightLevels` by the name that it had first.
 using LevelMap = WeightLevels;
@@ -44,13 +43,14 @@ struct GroupedCodes {
   Buffer<std::uint8_t> packed;      ///< row-major, as the map packs them
   std::vector<float> scales;        ///< row-major over the blocks
   std::vector<std::int32_t> zeros;  ///< levels of 0, as many, or empty: the map's level
+  std::vector<float> offsets{};     ///< added to values, as many, or empty: none
 };
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
 /// set: in panels of 32 outputs (`kernels::group_tile`), at 2, 3, 4 or 8 bits a weight, groups
 /// padded to whole units of 16 inputs (32 at 3 bits). Beside them lie a float32 scale for every
-/// group of every output and, unless all are equal, a zero point of a byte. Weights that were moved
-/// from have no outputs, no inputs and no groups.
+/// group of every output, a float32 offset where there are such and, unless all are equal, a zero
+/// point of a byte. Weights that were moved from have no outputs, no inputs and no groups.
 class GroupedWeights {
  public:
   /// Parameters of any granularity: what its blocks span along the inputs is a group. Throws:
@@ -63,18 +63,20 @@ class GroupedWeights {
       : GroupedWeights(codes_of(weights)) {}
 
   /// Throws: as above; `errc::bad_group_size` for blocks of nothing; `errc::shape_mismatch` for
-  /// another number of codes, scales or zero levels than shape and blocks ask for;
+  /// another number of codes, scales, zero levels or offsets than shape and blocks ask for;
   /// `errc::bad_argument` for extents that memory cannot hold and for codes that are not packed by
-  /// the map; `errc::bad_scale` for scales
-  /// that are not positive and finite (of code books also 0 or NaN); `errc::bad_zero_point` for
-  /// levels that the map has not.
+  /// the map; `errc::bad_scale` for scales that are not positive and finite (of code books also 0,
+  /// negative or NaN); `errc::bad_zero_point` for levels that the map has not; `errc::not_finite`
+  /// for offsets that are not.
   explicit GroupedWeights(const GroupedCodes& of)
       : map_(of.map),
         layout_(layout_of(of)),
         codes_(layout_.get().code_bytes()),
-        scales_(layout_.get().parameters()) {
+        scales_(layout_.get().parameters()),
+        offsets_(of.offsets.empty() ? 0 : layout_.get().parameters()) {
     std::ranges::fill(codes_.span(), std::uint8_t{0});
     std::ranges::fill(scales_.span(), 0.0f);
+    std::ranges::fill(offsets_.span(), 0.0f);
     const bool shared =
         std::ranges::adjacent_find(of.zeros, std::not_equal_to<>{}) == of.zeros.end();
     if (shared && !of.zeros.empty()) map_.zero = of.zeros[0];
@@ -84,6 +86,7 @@ class GroupedWeights {
         const std::size_t block = n / of.block[0] * groups() + g;
         const std::int32_t zero = shared ? map_.zero : of.zeros[block];
         set_scale(n, g, of.scales[block]);
+        if (has_offsets()) set_offset(n, g, of.offsets[block]);
         if (!shared) zeros_[layout_.get().parameter(n, g)] = static_cast<std::uint8_t>(zero);
         pack_group(n, g, of.packed.data() + n * inputs(), zero);
       }
@@ -102,21 +105,27 @@ class GroupedWeights {
   /// The values of packed codes; `zero` is the level of 0 of weights that share it.
   [[nodiscard]] const WeightLevels& map() const noexcept { return map_; }
   [[nodiscard]] bool has_zero_points() const noexcept { return !zeros_.empty(); }
+  /// True if a float is added to the values of every group.
+  [[nodiscard]] bool has_offsets() const noexcept { return offsets_.size() != 0; }
   /// Size of everything that multiplication reads.
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return codes_.size() + zeros_.size() + scales_.size() * sizeof(float);
+    return codes_.size() + zeros_.size() + (scales_.size() + offsets_.size()) * sizeof(float);
   }
-  /// All panels, one after the other: packed codes; scales, over the divisor of the map; and zero
-  /// levels, empty if all weights share the map's.
+  /// All panels, one after the other: packed codes; scales, over the divisor of the map; offsets,
+  /// empty if there are none; and zero levels, empty if all weights share the map's.
   [[nodiscard]] std::span<const std::uint8_t> codes() const noexcept { return codes_.span(); }
   [[nodiscard]] std::span<const float> scales() const noexcept { return scales_.span(); }
+  [[nodiscard]] std::span<const float> offsets() const noexcept { return offsets_.span(); }
   [[nodiscard]] std::span<const std::uint8_t> zeros() const noexcept { return zeros_; }
   /// Codes and parameters of the outputs [32 * i, 32 * i + 32).
   [[nodiscard]] kernels::GroupPanel panel(std::size_t i) const noexcept {
     const std::size_t parameters = i * groups() * kernels::group_columns;
-    return {codes_.data() + i * layout_.get().panel_bytes(), scales_.data() + parameters,
-            zeros_.empty() ? nullptr : zeros_.data() + parameters, nullptr,
-            map_.has_table ? map_.table.data() : nullptr};
+    return {codes_.data() + i * layout_.get().panel_bytes(),
+            scales_.data() + parameters,
+            zeros_.empty() ? nullptr : zeros_.data() + parameters,
+            nullptr,
+            map_.has_table ? map_.table.data() : nullptr,
+            has_offsets() ? offsets_.data() + parameters : nullptr};
   }
 
  private:
@@ -150,6 +159,8 @@ class GroupedWeights {
     if (of.shape.size() != 0) require_count("a number of scales", blocks, of.scales.size());
     if (!of.zeros.empty())
       require_count("a number of zero levels", of.scales.size(), of.zeros.size());
+    if (!of.offsets.empty())
+      require_count("a number of offsets", of.scales.size(), of.offsets.size());
     for (const std::int32_t zero : of.zeros)
       if (of.map.is_coded || zero < 0 || zero > of.map.highest)
         raise(errc::bad_zero_point, "tq::GroupedWeights: expected levels of 0 from 0 to " +
@@ -175,6 +186,7 @@ class GroupedWeights {
                      params.granularity().block(weights.shape()),
                      Buffer<std::uint8_t>(weights.size()),
                      {},
+                     {},
                      {}};
     auto* const codes = reinterpret_cast<Code*>(out.packed.data());
     unpack<Type, Pack>(weights.bytes(), std::span<Code>(codes, weights.size()));
@@ -183,6 +195,10 @@ class GroupedWeights {
     out.scales.assign(scales.begin(), scales.end());
     if constexpr (Params::has_zero_point)
       for (const std::int32_t z : params.zero_points()) out.zeros.push_back(z - out.map.lower);
+    if constexpr (Params::has_offset) {
+      const auto offsets = params.offsets();
+      out.offsets.assign(offsets.begin(), offsets.end());
+    }
     return out;
   }
 
@@ -193,12 +209,20 @@ class GroupedWeights {
                                  std::to_string(group) + " of output " + std::to_string(output));
     };
     const bool is_nan = scale != scale;
-    if (!detail::valid_scale(scale) && !(map_.is_coded && (scale == 0.0f || is_nan)))
-      refuse("positive finite scales");
+    const bool is_of_codes = map_.is_coded && (detail::is_finite(scale) || is_nan);
+    if (!detail::valid_scale(scale) && !is_of_codes) refuse("positive finite scales");
     const float divided = scale / static_cast<float>(map_.divisor);
     if (!is_nan && divided * static_cast<float>(map_.divisor) != scale)
       refuse("scales of which half is a float");
     scales_.data()[layout_.get().parameter(output, group)] = divided;
+  }
+
+  void set_offset(std::size_t output, std::size_t group, float offset) {
+    if (!detail::is_finite(offset))
+      raise(errc::not_finite, "tq::GroupedWeights: expected finite offsets, got " +
+                                  detail::number_text(offset) + " for group " +
+                                  std::to_string(group) + " of output " + std::to_string(output));
+    offsets_.data()[layout_.get().parameter(output, group)] = offset;
   }
 
   // One group of an output, whose codes begin at `row`; behind the last one, what stands for 0.
@@ -214,7 +238,7 @@ class GroupedWeights {
   WeightLevels map_;
   detail::Emptied<detail::GroupLayout> layout_;
   Buffer<std::uint8_t> codes_;
-  Buffer<float> scales_;
+  Buffer<float> scales_, offsets_;
   std::vector<std::uint8_t> zeros_;  // none where all share one
 };
 

@@ -8,10 +8,10 @@
 //   48  4   v, the number of values of a code book, or 0 for integers
 //   52  4   the lowest code of integers, signed, else 0
 //   56  4   the largest code of integers, signed, else 0
-//   60  4   1 where every group has a level of 0 of its own, else 0
-//   64  4   the level of 0 of all others, signed
-//   68  4v  values of the code book, float32
+//   60  4   1 where every group has a level of 0 of its own, 2 where it has an offset, their sum,
+//   or 0 64  4   the level of 0 of all others, signed 68  4v  values of the code book, float32
 //   ..      [panels][groups][32] scales, float32, over the divisor of the levels
+//   ..      as many offsets, float32, where groups have such
 //   ..      as many levels of 0, a byte each, where groups have their own
 //   ..      panels of codes, in units as kernels/group_dot.hpp has them
 
@@ -39,7 +39,7 @@ namespace detail {
 
 struct GroupedFormat : SavedFormat {
   static constexpr std::size_t group_at = 40, values_at = 48, lowest_at = 52, largest_at = 56,
-                               own_zeros_at = 60, zero_at = 64;
+                               own_at = 60, zero_at = 64;
 };
 inline constexpr GroupedFormat grouped_format{{"tq::load_grouped_weights", "tqgroups", 1, 68}};
 
@@ -80,7 +80,7 @@ inline void put_floats(std::span<std::byte> bytes, std::size_t at,
 // Where the saved parameters and codes are.
 struct SavedGroups {
   GroupLayout layout;
-  std::span<const std::byte> scales, zeros, codes;
+  std::span<const std::byte> scales, offsets, zeros, codes;
 };
 
 // Throws: `errc::malformed` for sizes that the bytes have not.
@@ -96,10 +96,12 @@ struct SavedGroups {
   // Before any product is computed, which might overflow.
   const std::size_t row = 4 * kernels::group_columns * layout.groups(), panels = layout.panels();
   if (panels != 0 && row > rest.size() / panels) format.refuse_sizes(bytes, sizes);
-  const bool own = number_at<std::uint32_t>(bytes, format.own_zeros_at) != 0;
-  const std::size_t scales = 4 * layout.parameters(), zeros = own ? layout.parameters() : 0;
-  if (rest.size() != scales + zeros + layout.code_bytes()) format.refuse_sizes(bytes, sizes);
-  return {layout, rest.first(scales), rest.subspan(scales, zeros), rest.subspan(scales + zeros)};
+  const auto own = number_at<std::uint32_t>(bytes, format.own_at);
+  const std::size_t scales = 4 * layout.parameters(), offsets = (own & 2u) != 0 ? scales : 0,
+                    zeros = (own & 1u) != 0 ? layout.parameters() : 0, codes = layout.code_bytes();
+  if (own > 3 || rest.size() != scales + offsets + zeros + codes) format.refuse_sizes(bytes, sizes);
+  return {layout, rest.first(scales), rest.subspan(scales, offsets),
+          rest.subspan(scales + offsets, zeros), rest.last(codes)};
 }
 
 // The codes before they were packed, in blocks of a group of one output.
@@ -111,6 +113,7 @@ struct SavedGroups {
                    Shape{1, layout.group()},
                    Buffer<std::uint8_t>(layout.outputs() * layout.inputs()),
                    {},
+                   {},
                    {}};
   std::uint8_t* to = out.packed.data();
   const auto* codes = reinterpret_cast<const std::uint8_t*>(saved.codes.data());
@@ -118,6 +121,7 @@ struct SavedGroups {
     for (std::size_t g = 0; g < layout.groups(); ++g) {
       const std::size_t at = layout.parameter(n, g);
       out.scales.push_back(float_at(saved.scales, 4 * at) * static_cast<float>(map.divisor));
+      if (!saved.offsets.empty()) out.offsets.push_back(float_at(saved.offsets, 4 * at));
       if (!saved.zeros.empty()) out.zeros.push_back(std::to_integer<std::int32_t>(saved.zeros[at]));
       else if (zero != map.zero) out.zeros.push_back(zero);
       const std::size_t count = std::min(layout.group(), layout.inputs() - g * layout.group());
@@ -133,7 +137,8 @@ struct SavedGroups {
   constexpr auto& format = detail::grouped_format;
   const WeightLevels& map = weights.map();
   const std::size_t scales_at = format.header + 4 * map.count,
-                    zeros_at = scales_at + 4 * weights.scales().size(),
+                    offsets_at = scales_at + 4 * weights.scales().size(),
+                    zeros_at = offsets_at + 4 * weights.offsets().size(),
                     codes_at = zeros_at + weights.zeros().size();
   std::vector<std::byte> bytes(codes_at + weights.codes().size());
   const auto put = [&](std::size_t at, std::int32_t number) {
@@ -143,10 +148,11 @@ struct SavedGroups {
   put(format.values_at, static_cast<std::int32_t>(map.count));
   put(format.lowest_at, map.is_coded ? 0 : map.lower);
   put(format.largest_at, map.is_coded ? 0 : map.lower + map.highest);
-  put(format.own_zeros_at, weights.has_zero_points() ? 1 : 0);
+  put(format.own_at, (weights.has_zero_points() ? 1 : 0) + (weights.has_offsets() ? 2 : 0));
   put(format.zero_at, map.zero);
   detail::put_floats(bytes, format.header, std::span(map.reals).first(map.count));
   detail::put_floats(bytes, scales_at, weights.scales());
+  detail::put_floats(bytes, offsets_at, weights.offsets());
   const auto copy = [&](std::span<const std::uint8_t> from, std::size_t at) {
     std::ranges::copy(std::as_bytes(from), bytes.begin() + static_cast<std::ptrdiff_t>(at));
   };

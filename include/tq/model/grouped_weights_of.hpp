@@ -31,7 +31,7 @@ namespace detail {
 template <class Types, class ScaleTypes, Backend B>
 [[nodiscard]] GroupedCodes grouped_codes_of(const EncodedTensor& tensor,
                                             const WeightLevels* map = nullptr) {
-  const WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor);
+  const WeightParts<Types, ScaleTypes, B> parts("tq::grouped_weights_of", tensor, true);
   GroupedCodes of{map != nullptr ? *map
                                  : with_name<WeightLevels>(tensor.spec.type, Types{},
                                                            []<class T>(std::type_identity<T>) {
@@ -41,7 +41,8 @@ template <class Types, class ScaleTypes, Backend B>
                   parts.block(),
                   Buffer<std::uint8_t>(tensor.shape.size()),
                   parts.scales(),
-                  parts.zero_points()};
+                  parts.zero_points(),
+                  parts.offsets()};
   for (std::int32_t& zero : of.zeros) zero -= of.map.lower;
   parts.with_codes([&](auto codes) {
     std::ranges::transform(codes, of.packed.data(), [&](auto code) { return of.map.pack(code); });
@@ -56,8 +57,8 @@ template <class Types, class ScaleTypes, Backend B>
 ///
 ///     const tq::GroupedLinear<tq::Int8PerRow> layer(tq::grouped_weights_of(tensor), bias);
 ///
-/// Throws: `errc::unsupported` for a type that is not listed and for float offsets, with what is
-/// supported; as `decode`; as `GroupedWeights`.
+/// Throws: `errc::unsupported` for a type that is not listed, with what is supported; as `decode`;
+/// as `GroupedWeights`.
 template <class Types = grouped_elements, class ScaleTypes = all_scales,
           Backend B = default_backend>
 [[nodiscard]] GroupedWeights grouped_weights_of(const EncodedTensor& tensor) {

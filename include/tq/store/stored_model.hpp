@@ -16,6 +16,7 @@
 #include <tq/files/failure.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/encoded_blocks.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/piece_coder.hpp>
@@ -33,6 +34,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,7 +96,8 @@ class BasicStoredModel {
 
   /// One tensor, in memory. `As` is
   /// - parameters (`load<W4>`): a `QuantizedTensor<W4>`, of which no kernel is compiled;
-  /// - `EncodedTensor`, the default: a tensor that tq quantized, whatever its scheme;
+  /// - `EncodedTensor`, the default: a tensor that tq quantized, whatever its scheme, or the blocks
+  ///   of a GGUF file in the scheme that has their values (`block_spec`);
   /// - float: all values as a std::vector<float>, row-major, of any tensor, decoded where it is
   ///   quantized.
   /// Throws: `errc::unknown_name`; `errc::bad_argument` for a tensor of another scheme, naming both
@@ -136,11 +139,17 @@ class BasicStoredModel {
   explicit BasicStoredModel(std::shared_ptr<const store::ModelContents> contents)
       : contents_(std::move(contents)), file_(contents_->file().another()) {}
 
+  // Precondition: the tensor is in blocks.
+  [[nodiscard]] static layouts::gguf::Type block_type(const StoredTensor& tensor) noexcept {
+    return layouts::gguf::find_type(tensor.blocks)->type;
+  }
   [[noreturn]] void refuse_scheme(const StoredTensor& tensor, const std::string& expected) const;
   template <AnyParams Params>
   [[nodiscard]] QuantizedTensor<Params> typed(const StoredTensor& tensor);
   template <class SomeTypes, class SomeScales>
   [[nodiscard]] EncodedTensor encoded(const StoredTensor& tensor);
+  template <class SomeTypes, class SomeScales>
+  [[nodiscard]] EncodedTensor from_blocks(const StoredTensor& tensor);
   [[nodiscard]] std::vector<float> floats(const StoredTensor& tensor);
 
   [[nodiscard]] StoredParameters read_parameters(const StoredTensor& tensor,
@@ -202,6 +211,7 @@ auto BasicStoredModel<Types, ScaleTypes, B>::load(std::string_view name) {
         if constexpr (std::same_as<As, float>) {
           return floats(t);
         } else if constexpr (std::same_as<As, EncodedTensor>) {
+          if (!t.blocks.empty()) return from_blocks<Types, ScaleTypes>(t);
           if (t.encoding == nullptr) refuse_scheme(t, "a tensor that tq quantized");
           return encoded<Types, ScaleTypes>(t);
         } else {
@@ -216,19 +226,31 @@ template <class Types, class ScaleTypes, Backend B>
 void BasicStoredModel<Types, ScaleTypes, B>::refuse_scheme(const StoredTensor& tensor,
                                                            const std::string& expected) const {
   const char* const by = tensor.foreign ? " of another program" : "";
-  const char* const plain = tensor.plain != nullptr ? ", which is not quantized" : "";
+  const bool is_plain = tensor.plain != nullptr && tensor.blocks.empty();
+  const char* const plain = is_plain ? ", which is not quantized" : "";
   raise(errc::bad_argument, "expected " + expected + ", got " + tensor.scheme() + by + plain);
 }
 
 template <class Types, class ScaleTypes, Backend B>
 template <AnyParams Params>
 QuantizedTensor<Params> BasicStoredModel<Types, ScaleTypes, B>::typed(const StoredTensor& tensor) {
-  const QuantSpec* const spec = tensor.spec();
-  const QuantSpec wanted = spec_like<Params>(spec != nullptr ? *spec : QuantSpec{});
-  if (spec == nullptr || !is_same_layout(wanted, *spec, static_cast<int>(tensor.shape.size())))
+  using Element = TypeList<typename Params::type>;
+  using Scale = TypeList<typename Params::scale_type>;
+  std::optional<QuantSpec> spec;
+  if (tensor.spec() != nullptr) spec = *tensor.spec();
+  else if (!tensor.blocks.empty()) spec = block_spec(block_type(tensor));
+  const QuantSpec wanted = spec_like<Params>(spec.value_or(QuantSpec{}));
+  if (!spec || !is_same_layout(wanted, *spec, static_cast<int>(tensor.shape.size())))
     refuse_scheme(tensor, to_string(wanted));
-  return to_quantized<Params>(
-      encoded<TypeList<typename Params::type>, TypeList<typename Params::scale_type>>(tensor));
+  return to_quantized<Params>(tensor.blocks.empty() ? encoded<Element, Scale>(tensor)
+                                                    : from_blocks<Element, Scale>(tensor));
+}
+
+template <class Types, class ScaleTypes, Backend B>
+template <class SomeTypes, class SomeScales>
+EncodedTensor BasicStoredModel<Types, ScaleTypes, B>::from_blocks(const StoredTensor& tensor) {
+  return encoded_blocks<SomeTypes, SomeScales, B>(
+      block_type(tensor), file_.read_blocks(tensor.name), store::to_shape(tensor.shape));
 }
 
 template <class Types, class ScaleTypes, Backend B>

@@ -3,6 +3,10 @@
 #include <tq/containers/gguf.hpp>
 #include <tq/containers/npy.hpp>
 #include <tq/containers/safetensors.hpp>
+#include <tq/layouts/gguf/params_of.hpp>
+#include <tq/ops/dequantize.hpp>
+#include <tq/scheme/encoded_blocks.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/dequantize_model.hpp>
@@ -20,6 +24,10 @@ using namespace io_test;
 namespace {
 
 using Small = BasicStoredModel<TypeList<int4, int8>, TypeList<float>>;
+
+using HeldTypes = TypeList<uint2, uint3, uint4, uint5, uint6, uint8, int8, float4_e2m1fn, binary>;
+using HeldScales = TypeList<float, float16, float8_e8m0fnu, TwoLevel<float8_e4m3fn>>;
+using Held = BasicStoredModel<HeldTypes, HeldScales>;
 
 const fs::path folder = golden / "conformance/gguf";
 
@@ -39,6 +47,25 @@ TEST_CASE("blocks of a GGUF file are quantized tensors of a model") {
     CHECK(tensor.scheme() == "gguf " + tensor.blocks);
     CHECK(store::no_weight(tensor, false) == "quantized: " + tensor.scheme());
     CHECK(store::no_weight(tensor, true).empty());
+  }
+}
+
+TEST_CASE("blocks are loaded as encoded tensors, and as tensors of the type that holds them") {
+  const fs::path path = folder / "files/all_quant.gguf";
+  Held model(path);
+  for (const StoredTensor& tensor : model.tensors()) {
+    INFO(tensor.name << ": " << tensor.blocks);
+    const auto spec = block_spec(layouts::gguf::find_type(tensor.blocks)->type);
+    if (!spec) continue;
+    const EncodedTensor loaded = model.load(tensor.name);
+    CHECK(loaded.spec == *spec);
+    CHECK(decode<HeldTypes, HeldScales>(loaded) == model.load<float>(tensor.name));
+    using Params = layouts::gguf::params_of<layouts::gguf::Q4_K>;
+    if (tensor.blocks == "q4_K")
+      CHECK(dequantize(model.load<Params>(tensor.name)) == model.load<float>(tensor.name));
+    if (tensor.blocks == "q4_0")
+      test::raises(errc::bad_argument, {"expected uint4", "float_offset", "got gguf q4_0"},
+                   [&] { (void)model.load<Params>(tensor.name); });
   }
 }
 

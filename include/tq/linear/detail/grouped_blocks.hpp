@@ -126,6 +126,7 @@ class Int8Block {
         padded_(is_unpadded(w) ? 0 : rows * stride_),
         codes_(is_unpadded(w) ? codes + first * stride_ : padded_.data()),
         starts_(rows * w.groups()),
+        sums_(w.has_offsets() ? rows * w.groups() : 0),
         levels_(rows == 1 || w.map().width == 8
                     ? 0
                     : panels_at_once(w) * stride_ * kernels::group_columns),
@@ -135,8 +136,11 @@ class Int8Block {
       for (std::size_t r = 0; r < rows; ++r)
         pad_groups(codes + (first + r) * w.inputs(), 1, w, padded_.data() + r * stride_);
     const std::int32_t zero = w.has_zero_points() ? 1 : w.map().zero;
-    for (std::size_t i = 0; i < starts_.size(); ++i)
-      starts_.data()[i] = -zero * sum(codes_ + i * w.padded_group_size());
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+      const std::int32_t of_group = sum(codes_ + i * w.padded_group_size());
+      starts_.data()[i] = -zero * of_group;
+      if (w.has_offsets()) sums_.data()[i] = static_cast<float>(of_group);  // below 2^24
+    }
   }
 
   // Panels [begin, end). One row reads them as they are packed; of many rows some go through a few
@@ -186,9 +190,12 @@ class Int8Block {
     const std::size_t column = panel * columns_of_panel, rows = std::min(most, rows_ - r),
                       count = std::min(columns_of_panel, w_.outputs() - column);
     const kernels::GroupExtent extent{w_.groups(), w_.padded_group_size() / Bits::inputs};
-    const kernels::GroupRows x{codes_ + r * stride_, stride_, starts_.data() + r * w_.groups(),
+    const kernels::GroupRows x{codes_ + r * stride_,
+                               stride_,
+                               starts_.data() + r * w_.groups(),
                                scales_ == nullptr ? nullptr : scales_ + r * w_.groups(),
-                               row_scales_ == nullptr ? nullptr : row_scales_ + r};
+                               row_scales_ == nullptr ? nullptr : row_scales_ + r,
+                               w_.has_offsets() ? sums_.data() + r * w_.groups() : nullptr};
     if (to.takes_panels(count))
       return kernels::group_tile<Arch, Bits>(rows, x, p, extent, to.row(first_ + r) + column,
                                              static_cast<std::size_t>(to.y.stride(0)));
@@ -203,6 +210,7 @@ class Int8Block {
   SmallBuffer<std::int8_t, 1024> padded_;
   const std::int8_t* codes_;
   SmallBuffer<std::int32_t, 64> starts_;
+  SmallBuffer<float, 64> sums_;  // of the numbers of groups, for weights with offsets
   SmallBuffer<std::uint8_t, 1> levels_;
   const float *scales_, *row_scales_;
 };
@@ -250,7 +258,8 @@ class FloatBlock {
       const std::size_t g = i / padded, n = std::min((g + 1) * padded, end) - i;
       const kernels::GroupValues of{
           p.scales + g * columns, p.zeros == nullptr ? nullptr : p.zeros + g * columns,
-          w_.map().zero, w_.map().has_levels ? nullptr : w_.map().reals.data()};
+          w_.map().zero, w_.map().has_levels ? nullptr : w_.map().reals.data(),
+          p.offsets == nullptr ? nullptr : p.offsets + g * columns};
       kernels::group_values<Arch>(levels + i * columns, n, of, values_.data() + (i - k) * columns);
       i += n;
     }

@@ -20,7 +20,9 @@ template <class Arch>
 class GroupedRows {
  public:
   /// The most rows for which reading packed weights is the faster way: two tiles, or one row.
+  /// Weights with offsets are read by `FloatBlock` only.
   static std::size_t most(const GroupedWeights& w) {
+    if (w.has_offsets()) return 0;
     std::size_t rows = 0;
     with_plain_bits(w, [&]<class Bits>() { rows = kernels::group_row_rows<Arch, Bits>; });
     return rows == 1 ? 1 : 2 * rows;

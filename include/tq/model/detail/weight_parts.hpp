@@ -23,10 +23,11 @@ namespace tq::detail {
 template <class Types, class ScaleTypes, Backend B>
 class WeightParts {
  public:
-  // Throws: `errc::unsupported` for a type that is not listed, and for float offsets; as `decode`.
-  WeightParts(const char* function, const EncodedTensor& tensor)
+  // Throws: `errc::unsupported` for a type that is not listed, and for float offsets where they are
+  // not taken; as `decode`.
+  WeightParts(const char* function, const EncodedTensor& tensor, bool takes_offsets = false)
       : tensor_(tensor),
-        layout_(layout_of(function, tensor)),
+        layout_(layout_of(function, tensor, takes_offsets)),
         block_(AnyGranularity(tensor.spec).block(tensor.shape)),
         codes_(layout_.bits < 8 ? tensor.shape.size() : 0) {
     if (layout_.bits < 8) unpack_codes<B>(tensor.codes.span(), codes_.span(), layout_);
@@ -46,14 +47,17 @@ class WeightParts {
   [[nodiscard]] std::vector<std::int32_t> zero_points() const {
     return tensor_.zero_points.values();
   }
+  [[nodiscard]] std::vector<float> offsets() const { return tensor_.offsets.values(); }
 
  private:
-  static EncodedLayout layout_of(const char* function, const EncodedTensor& tensor) {
+  static EncodedLayout layout_of(const char* function, const EncodedTensor& tensor,
+                                 bool takes_offsets) {
     const QuantSpec& spec = tensor.spec;
-    if (!has_name(Types{}, spec.type) || spec.symmetry == FloatOffset::name)
-      raise(errc::unsupported, std::string(function) + ": expected a scheme of type " +
-                                   known_names(Types{}) + ", without float offsets, got " +
-                                   to_string(spec));
+    const bool has_offsets = spec.symmetry == FloatOffset::name;
+    if (!has_name(Types{}, spec.type) || (has_offsets && !takes_offsets))
+      raise(errc::unsupported,
+            std::string(function) + ": expected a scheme of type " + known_names(Types{}) +
+                (takes_offsets ? "" : ", without float offsets") + ", got " + to_string(spec));
     const auto layout = encoded_layout<Types, ScaleTypes>(spec, tensor.shape);
     require_parts<Types, ScaleTypes>(tensor, layout);
     return layout;
