@@ -7,6 +7,7 @@
 #include <tq/model/byte_weights_of.hpp>
 #include <tq/model/calibrator_options.hpp>
 #include <tq/model/grouped_weights_of.hpp>
+#include <tq/model/grouped_weights_of_blocks.hpp>
 #include <tq/model/guess_node_kind.hpp>
 #include <tq/model/model_size_finder.hpp>
 #include <tq/model/model_sizes.hpp>
@@ -25,6 +26,7 @@
 #include <tq/model/weight_axes.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/encoded_blocks.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>

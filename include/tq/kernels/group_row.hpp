@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tq::kernels {
 
@@ -21,8 +22,10 @@ inline constexpr std::size_t group_row_rows =
 
 namespace detail {
 
+struct NoOffsets {};
+
 // The sums of some registers' columns: see group_row.
-template <class Arch, class Bits, bool Reals, std::size_t Rows>
+template <class Arch, class Bits, bool Reals, bool Offsets, std::size_t Rows>
 class GroupRow {
   using dot = arch::group_dot<Arch>;
   static constexpr std::size_t width = dot::width, registers = dot::registers;
@@ -87,6 +90,7 @@ class GroupRow {
     for (std::size_t c = 0; c < registers; ++c) {
       const std::size_t at = g * group_columns + from_ + c * width;
       scales_[c] = dot::read(of_.scales + at);
+      if constexpr (Offsets) offsets_[c] = dot::read(of_.offsets + at);
       if (of_.zeros != nullptr) set_zero(c, dot::numbers(of_.zeros + at));
     }
   }
@@ -96,8 +100,10 @@ class GroupRow {
     if constexpr (Reals) {
       return dot::times(dot::entry(of_.reals, dot::template byte<J>(four)), scales_[c]);
     } else {
-      const auto level = dot::template based<shift<J>, place<J>, level_bits>(four);
-      return dot::times(dot::minus(level, zeros_[place<J> / 8][c]), scales_[c]);
+      const auto level = dot::minus(dot::template based<shift<J>, place<J>, level_bits>(four),
+                                    zeros_[place<J> / 8][c]);
+      if constexpr (!Offsets) return dot::times(level, scales_[c]);
+      else return dot::plus(rounded_product<Arch>(level, scales_[c]), offsets_[c]);
     }
   }
   TQ_FORCE_INLINE void add_unit(const std::uint8_t* codes, const float* x,
@@ -134,24 +140,26 @@ class GroupRow {
   const GroupValues& of_;
   std::size_t from_;
   floats_of scales_[registers];
+  [[no_unique_address]] std::conditional_t<Offsets, floats_of[registers], NoOffsets> offsets_;
   floats_of zeros_[3][registers];  // 2^(23 - 8 n), and the zero point
 };
 
-template <class Arch, class Bits, bool Reals, std::size_t Rows>
+template <class Arch, class Bits, bool Reals, bool Offsets, std::size_t Rows>
 TQ_NO_INLINE void group_row_panel(const float* x, std::size_t stride, const GroupPanel& w,
                                   const GroupExtent& extent, const GroupValues& of,
                                   float* sums) noexcept {
   using dot = arch::group_dot<Arch>;
   for (std::size_t from = 0; from < group_columns; from += dot::registers * dot::width)
-    GroupRow<Arch, Bits, Reals, Rows>(x, stride, w, extent, of, from).run(sums);
+    GroupRow<Arch, Bits, Reals, Offsets, Rows>(x, stride, w, extent, of, from).run(sums);
 }
 
-template <class Arch, class Bits, bool Reals, std::size_t Rows>
+template <class Arch, class Bits, bool Reals, bool Offsets, std::size_t Rows>
 void group_row_some(std::size_t rows, const float* x, std::size_t stride, const GroupPanel& w,
                     const GroupExtent& extent, const GroupValues& of, float* sums) noexcept {
-  if (rows == Rows) return group_row_panel<Arch, Bits, Reals, Rows>(x, stride, w, extent, of, sums);
+  if (rows == Rows)
+    return group_row_panel<Arch, Bits, Reals, Offsets, Rows>(x, stride, w, extent, of, sums);
   if constexpr (Rows > 1)
-    group_row_some<Arch, Bits, Reals, Rows - 1>(rows, x, stride, w, extent, of, sums);
+    group_row_some<Arch, Bits, Reals, Offsets, Rows - 1>(rows, x, stride, w, extent, of, sums);
 }
 
 }  // namespace detail
@@ -159,12 +167,14 @@ void group_row_some(std::size_t rows, const float* x, std::size_t stride, const 
 /// Writes the products of rows of x, which begin `stride` apart, and a panel to `sums`
 /// [rows, 2, 32]: the weights are those of `group_values`, which `of` describes for all groups, one
 /// after the other, and the sums those that `values_tile` adds to zeros. Rows have zeros up to
-/// whole units of every group. `Reals`: levels name values. 1 <= `rows` <= `group_row_rows`.
-template <class Arch, class Bits, bool Reals>
-void group_row(std::size_t rows, const float* x, std::size_t stride, const GroupPanel& w,
-               const GroupExtent& extent, const GroupValues& of, float* sums) noexcept {
-  detail::group_row_some<Arch, Bits, Reals, group_row_rows<Arch, Bits>>(rows, x, stride, w, extent,
-                                                                        of, sums);
+/// whole units of every group. `Reals`: levels name values; `Offsets`: levels that do not have
+/// offsets. 1 <= `rows` <= `group_row_rows`.
+template <class Arch, class Bits, bool Reals, bool Offsets = false>
+requires(!Reals || !Offsets) void group_row(std::size_t rows, const float* x, std::size_t stride,
+                                            const GroupPanel& w, const GroupExtent& extent,
+                                            const GroupValues& of, float* sums) noexcept {
+  detail::group_row_some<Arch, Bits, Reals, Offsets, group_row_rows<Arch, Bits>>(rows, x, stride, w,
+                                                                                 extent, of, sums);
 }
 
 }  // namespace tq::kernels

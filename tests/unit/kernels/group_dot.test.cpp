@@ -85,12 +85,22 @@ std::string check(std::uint64_t seed, std::size_t rows, std::size_t groups, std:
   for (auto& v : scales) v = static_cast<float>(r.normal());
   for (auto& v : row_scales) v = static_cast<float>(r.normal());
   const bool has_zeros = r.chance(50), has_bias = r.chance(50), by_group = r.chance(50),
-             by_row = r.chance(50);
-  const k::GroupRows of{x.data(), stride, starts.data(), by_group ? scales.data() : nullptr,
-                        by_row ? row_scales.data() : nullptr};
-  const k::GroupPanel panel{p.codes.data(), p.scales.data(), has_zeros ? p.zeros.data() : nullptr,
+             by_row = r.chance(50), has_offsets = r.chance(30);
+  std::vector<float> sums_of_x(rows * groups), offsets(groups * columns);
+  for (auto& v : sums_of_x) v = static_cast<float>(r.between(-4096, 4096));
+  for (auto& v : offsets) v = static_cast<float>(r.normal());
+  const k::GroupRows of{x.data(),
+                        stride,
+                        starts.data(),
+                        by_group ? scales.data() : nullptr,
+                        by_row ? row_scales.data() : nullptr,
+                        has_offsets ? sums_of_x.data() : nullptr};
+  const k::GroupPanel panel{p.codes.data(),
+                            p.scales.data(),
+                            has_zeros ? p.zeros.data() : nullptr,
                             has_bias ? p.bias.data() : nullptr,
-                            Bits::has_table ? p.table.data() : nullptr};
+                            Bits::has_table ? p.table.data() : nullptr,
+                            has_offsets ? offsets.data() : nullptr};
   std::vector<float> out(rows * 40, 77.0f);
   k::group_tile<Arch, Bits>(rows, of, panel, {groups, units}, out.data(), 40);
 
@@ -110,6 +120,10 @@ std::string check(std::uint64_t seed, std::size_t rows, std::size_t groups, std:
         volatile float scale = p.scales[g * columns + n];
         if (by_group) scale = scale * scales[m * groups + g];
         v = std::fma(static_cast<float>(sum), scale, v);
+        if (!has_offsets) continue;
+        volatile float offset = offsets[g * columns + n];
+        if (by_group) offset = offset * scales[m * groups + g];
+        v = std::fma(sums_of_x[m * groups + g], offset, v);
       }
       volatile float product = by_row ? v * row_scales[m] : v;
       if (has_bias) product = by_row ? std::fma(v, row_scales[m], p.bias[n]) : v + p.bias[n];

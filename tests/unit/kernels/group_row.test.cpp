@@ -32,7 +32,7 @@ std::vector<float> in_passes(std::size_t rows, const float* x, std::size_t strid
     k::group_values<Arch>(
         levels.data(), padded,
         {of.scales + g * columns, of.zeros == nullptr ? nullptr : of.zeros + g * columns, of.zero,
-         of.reals},
+         of.reals, of.offsets == nullptr ? nullptr : of.offsets + g * columns},
         values.data());
     for (std::size_t r = 0; r < rows; ++r)
       k::values_tile<Arch>(1, x + r * stride + g * padded, stride, values.data(), padded,
@@ -42,7 +42,7 @@ std::vector<float> in_passes(std::size_t rows, const float* x, std::size_t strid
 }
 
 // Random codes, scales and zero points, for every number of rows.
-template <class Bits, bool Reals>
+template <class Bits, bool Reals, bool Offsets = false>
 std::string check(std::uint64_t seed) {
   inputs::Random r(seed);
   std::string failures;
@@ -54,17 +54,19 @@ std::string check(std::uint64_t seed) {
                         stride = inputs + r.below(5);
       std::vector<std::uint8_t> codes(extent.groups * extent.units * Bits::bytes),
           zeros(extent.groups * columns), table(16);
-      std::vector<float> x(rows * stride), scales(extent.groups * columns), reals(16);
+      std::vector<float> x(rows * stride), scales(extent.groups * columns), reals(16),
+          offsets(extent.groups * columns);
       for (auto* bytes : {&codes, &zeros, &table})
         for (auto& v : *bytes) v = static_cast<std::uint8_t>(r.between(0, 255));
-      for (auto* floats : {&x, &scales, &reals})
+      for (auto* floats : {&x, &scales, &reals, &offsets})
         for (auto& v : *floats) v = static_cast<float>(r.normal());
       const k::GroupPanel w{codes.data(), scales.data(), nullptr, nullptr,
                             Bits::has_table ? table.data() : nullptr};
       const k::GroupValues of{scales.data(), has_zeros ? zeros.data() : nullptr,
-                              r.between(-255, 255), Reals ? reals.data() : nullptr};
+                              r.between(-255, 255), Reals ? reals.data() : nullptr,
+                              Offsets ? offsets.data() : nullptr};
       std::vector<float> sums(rows * 2 * columns + 1, 77.0f);
-      k::group_row<Arch, Bits, Reals>(rows, x.data(), stride, w, extent, of, sums.data());
+      k::group_row<Arch, Bits, Reals, Offsets>(rows, x.data(), stride, w, extent, of, sums.data());
       std::vector<float> wanted = in_passes<Bits>(rows, x.data(), stride, w, extent, of);
       wanted.push_back(77.0f);
       if (sums != wanted)
@@ -83,5 +85,8 @@ TEST_CASE("a row times packed weights gives the sums of the passes one by one") 
     CHECK(check<k::LevelBits<4, false, false>, true>(seed) == "");
     CHECK(check<k::LevelBits<4, true, false>, false>(seed) == "");
     CHECK(check<k::LevelBytes<false>, false>(seed) == "");
+    CHECK(check<k::LevelBits<2, false, false>, false, true>(seed) == "");
+    CHECK(check<k::LevelBits<4, false, false>, false, true>(seed) == "");
+    CHECK(check<k::LevelBytes<false>, false, true>(seed) == "");
   }
 }

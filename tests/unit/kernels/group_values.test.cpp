@@ -23,23 +23,26 @@ TEST_CASE("levels become the floats that they stand for") {
   inputs::Random r(1);
   bool equal = true;
   for (const std::size_t n : Sizes{4, 16, 36})
-    for (int kind = 0; kind < 3; ++kind) {
+    for (int kind = 0; kind < 4; ++kind) {
       std::vector<std::uint8_t> levels(n * columns), zeros(columns);
-      std::vector<float> scales(columns), reals(16), out(n * columns + 1, 77.0f);
+      std::vector<float> scales(columns), reals(16), offsets(columns), out(n * columns + 1, 77.0f);
       for (auto& v : levels) v = static_cast<std::uint8_t>(r.between(0, kind == 2 ? 15 : 255));
       for (auto& v : zeros) v = static_cast<std::uint8_t>(r.between(0, 255));
       for (auto& v : scales) v = static_cast<float>(r.normal());
       for (auto& v : reals) v = static_cast<float>(r.normal());
-      k::group_values<Arch>(levels.data(), n,
-                            {scales.data(), kind == 1 ? zeros.data() : nullptr, 9,
-                             kind == 2 ? reals.data() : nullptr},
-                            out.data());
+      for (auto& v : offsets) v = static_cast<float>(r.normal());
+      k::group_values<Arch>(
+          levels.data(), n,
+          {scales.data(), kind == 1 ? zeros.data() : nullptr, 9, kind == 2 ? reals.data() : nullptr,
+           kind == 3 ? offsets.data() : nullptr},
+          out.data());
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t c = 0; c < columns; ++c) {
           const std::uint8_t level = levels[i / 4 * 4 * columns + 4 * c + i % 4];
           const float value =
               kind == 2 ? reals[level] : static_cast<float>(level - (kind == 1 ? zeros[c] : 9));
-          equal = equal && out[i * columns + c] == value * scales[c];
+          volatile float product = value * scales[c];
+          equal = equal && out[i * columns + c] == product + (kind == 3 ? offsets[c] : 0.0f);
         }
       equal = equal && out.back() == 77.0f;
     }

@@ -13,6 +13,8 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -38,6 +40,21 @@ template <class Type>
 using Symmetric32 = tq::QuantParams<Type, tq::PerGroup<32>, tq::Symmetric>;
 template <class Type>
 using WithZeros = tq::QuantParams<Type, tq::PerGroup<32>, tq::Asymmetric>;
+template <class Type>
+using WithOffsets = tq::QuantParams<Type, tq::PerGroup<32>, tq::FloatOffset>;
+
+// Parameters with these scales, and with zero points or random offsets.
+template <class Params>
+Params params_of(inputs::Random& r, const typename Params::granularity_type& granularity,
+                 std::vector<float> scales, const std::vector<std::int32_t>& zeros) {
+  if constexpr (Params::has_offset) {
+    std::vector<float> offsets = normal(r, scales.size());
+    return tq::make_params<Params>(granularity, std::move(scales), std::move(offsets));
+  } else {
+    static_cast<void>(r);
+    return tq::make_params<Params>(granularity, std::move(scales), zeros);
+  }
+}
 
 // Weights of random codes, scales and zero points, a third of those at an end of what they may be.
 template <class Params>
@@ -56,7 +73,7 @@ auto random_weights(inputs::Random& r, std::size_t outputs, std::size_t inputs,
         : r.chance(33) ? (r.chance(50) ? codes.min : codes.max)
                        : r.between(codes.min, codes.max);
   tq::QuantizedTensor<Params, tq::Unpacked> out(
-      shape, tq::make_params<Params>(granularity, std::move(scales), zeros));
+      shape, params_of<Params>(r, granularity, std::move(scales), zeros));
   const bool worst = r.chance(20);
   for (auto& c : out.codes())
     c = static_cast<typename Type::code_type>(worst ? codes.max : r.between(codes.min, codes.max));
@@ -96,14 +113,20 @@ std::vector<float> integers(const std::vector<float>& x, std::size_t rows, const
     for (std::size_t n = 0; n < outputs; ++n) {
       float v = 0;
       for (std::size_t g = 0; g < groups; ++g) {
-        std::int64_t twice = 0;
+        std::int64_t twice = 0, of_codes = 0;
         const std::size_t param = n / block[0] * groups + g;
         for (std::size_t k = g * group; k < std::min((g + 1) * group, inputs); ++k)
-          twice += q.codes()[m * inputs + k] * halves(w.params(), w.codes()[n * inputs + k], param);
+          twice += q.codes()[m * inputs + k] * halves(w.params(), w.codes()[n * inputs + k], param),
+              of_codes += q.codes()[m * inputs + k];
         volatile float scale = w.params().scales()[param];
         const float sum = static_cast<float>(static_cast<double>(twice) / 2);
         if (!per_row) scale = scale * q.params().scales()[m * groups + g];
         v = std::fma(sum, scale, v);
+        if constexpr (std::decay_t<decltype(w.params())>::has_offset) {
+          volatile float offset = w.params().offsets()[param];
+          if (!per_row) offset = offset * q.params().scales()[m * groups + g];
+          v = std::fma(static_cast<float>(of_codes), offset, v);
+        }
       }
       if (per_row)
         v = bias.empty() ? v * q.params().scales()[m]
@@ -217,6 +240,13 @@ TEST_CASE("int8 activations: groups of any size, and floats and code books that 
   CHECK(check_integers<tq::QuantParams<tq::int4, tq::PerBlock<2, 16>, tq::Symmetric>>(90) == "");
   CHECK(check_integers<Symmetric32<tq::float4_e2m1fn>>(100) == "");
   CHECK(check_integers<Symmetric32<tq::iq4_nl>>(110) == "");
+}
+
+TEST_CASE("offsets are multiplied by the sums of activations, and added to weights for floats") {
+  CHECK(check_integers<WithOffsets<tq::uint4>>(300) == "");
+  CHECK(check_integers<WithOffsets<tq::int8>>(310) == "");
+  CHECK(check_floats<WithOffsets<tq::uint4>>(320) == "");
+  CHECK(check_floats<WithOffsets<tq::uint3>>(330) == "");
 }
 
 TEST_CASE("floats: the products of the dequantized weights, in the order that is promised") {

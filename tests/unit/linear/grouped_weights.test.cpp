@@ -141,6 +141,16 @@ TEST_CASE("parts of weights in groups that do not belong together are refused") 
     c.scales = {0.0f, NAN, 1.0f, 1.0f};
   });
   CHECK(coded.scales()[0] == 0.0f);
+  CHECK(made([](Codes& c) {
+          c.map = tq::WeightLevels::of<tq::nf4>();
+          c.scales = {-2.0f, 1.0f, 1.0f, 1.0f};
+        }).scales()[0] == -2.0f);
+  CHECK(made([](Codes& c) { c.offsets = {1.0f, 2.0f, 3.0f, -4.0f}; }).offsets()[33] == -4.0f);
+  refuse(tq::errc::shape_mismatch, {"number of offsets", "of 4", "1"},
+         [](Codes& c) { c.offsets = {1.0f}; });
+  refuse(tq::errc::not_finite, {"finite offsets", "nan", "group 1 of output 1"}, [](Codes& c) {
+    c.offsets = {1.0f, 2.0f, 3.0f, NAN};
+  });
   CHECK(std::isnan(coded.scales()[32]));
   refuse(tq::errc::bad_zero_point, {"of integers"}, [](Codes& c) {
     c.map = tq::WeightLevels::of<tq::nf4>();

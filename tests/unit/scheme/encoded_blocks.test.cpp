@@ -36,7 +36,8 @@ TEST_CASE("blocks are encoded tensors with the values of the blocks") {
     gguf::quantize(info.type, x, blocks);
     std::vector<float> expected(x.size());
     gguf::dequantize(info.type, blocks, expected);
-    const EncodedTensor tensor = encoded_blocks<HeldTypes, HeldScales>(info.type, blocks, Shape{3, 512});
+    const EncodedTensor tensor =
+        encoded_blocks<HeldTypes, HeldScales>(info.type, blocks, Shape{3, 512});
     CHECK(tensor.spec == *spec);
     CHECK(decode<HeldTypes, HeldScales>(tensor) == expected);
     CHECK(blocks_of<HeldTypes, HeldScales>(info.type, tensor) == blocks);
@@ -51,11 +52,11 @@ TEST_CASE("types that no tensor holds, or that are not listed, are named") {
                  [&] { (void)encoded_blocks(type, bytes, Shape{256}); });
   CHECK_FALSE(block_spec(gguf::Type::q8_1));
   test::raises(errc::unsupported, {"got q4_K"}, [] {
-    (void)encoded_blocks<TypeList<uint5>, HeldScales>(gguf::Type::q4_K, std::vector<std::uint8_t>(144),
-                                                   Shape{256});
+    (void)encoded_blocks<TypeList<uint5>, HeldScales>(gguf::Type::q4_K,
+                                                      std::vector<std::uint8_t>(144), Shape{256});
   });
-  const EncodedTensor tensor =
-      encoded_blocks<HeldTypes, HeldScales>(gguf::Type::q4_0, std::vector<std::uint8_t>(18), Shape{32});
+  const EncodedTensor tensor = encoded_blocks<HeldTypes, HeldScales>(
+      gguf::Type::q4_0, std::vector<std::uint8_t>(18), Shape{32});
   test::raises(errc::bad_argument, {"float_offset", "got uint4", "asymmetric"},
                [&] { (void)blocks_of<HeldTypes, HeldScales>(gguf::Type::q4_1, tensor); });
 }

@@ -19,10 +19,10 @@ namespace tq::detail {
 template <class Arch>
 class GroupedRows {
  public:
-  /// The most rows for which reading packed weights is the faster way: two tiles, or one row.
-  /// Weights with offsets are read by `FloatBlock` only.
+  /// The most rows for which reading packed weights is the faster way: two tiles, or one row. Code
+  /// books with offsets are read by `FloatBlock` only.
   static std::size_t most(const GroupedWeights& w) {
-    if (w.has_offsets()) return 0;
+    if (w.has_offsets() && w.map().is_coded) return 0;
     std::size_t rows = 0;
     with_plain_bits(w, [&]<class Bits>() { rows = kernels::group_row_rows<Arch, Bits>; });
     return rows == 1 ? 1 : 2 * rows;
@@ -46,10 +46,15 @@ class GroupedRows {
       for (std::size_t p = begin; p < end; ++p) {
         if constexpr (Bits::width == 4 && !Bits::has_table)
           if (has_reals) {
-            multiply_panel<Bits, true>(p, bias, to);
+            multiply_panel<Bits, true, false>(p, bias, to);
             continue;
           }
-        multiply_panel<Bits, false>(p, bias, to);
+        if constexpr (!Bits::has_table)
+          if (w_.has_offsets()) {
+            multiply_panel<Bits, false, true>(p, bias, to);
+            continue;
+          }
+        multiply_panel<Bits, false, false>(p, bias, to);
       }
     });
   }
@@ -65,18 +70,19 @@ class GroupedRows {
     });
   }
 
-  template <class Bits, bool Reals>
+  template <class Bits, bool Reals, bool Offsets>
   void multiply_panel(std::size_t panel, const float* bias, const LinearTarget& to) const {
     const kernels::GroupPanel p = w_.panel(panel);
-    const kernels::GroupValues of{p.scales, p.zeros, w_.map().zero, w_.map().reals.data()};
+    const kernels::GroupValues of{p.scales, p.zeros, w_.map().zero, w_.map().reals.data(),
+                                  p.offsets};
     const kernels::GroupExtent extent{w_.groups(), w_.padded_group_size() / Bits::inputs};
     const std::size_t column = panel * columns, count = std::min(columns, w_.outputs() - column);
     constexpr std::size_t tile = kernels::group_row_rows<Arch, Bits>;
     float sums[tile * 2 * columns];
     for (std::size_t r = 0; r < rows_; r += tile) {
       const std::size_t rows = std::min(tile, rows_ - r);
-      kernels::group_row<Arch, Bits, Reals>(rows, numbers_.data() + r * stride_, stride_, p, extent,
-                                            of, sums);
+      kernels::group_row<Arch, Bits, Reals, Offsets>(rows, numbers_.data() + r * stride_, stride_,
+                                                     p, extent, of, sums);
       to.store_sums(r, rows, column, count, sums, bias);
     }
   }
