@@ -106,7 +106,7 @@ TEST_CASE("blocks that quantizers make are packed to the same bytes") {
     if constexpr (Searched<B>) {
       quantize<B>(x, blocks, best{Effort::fast});
       CHECK(decoded<B>(repacked<B>(blocks)) == decoded<B>(blocks));
-      if constexpr (B::elements == 32) CHECK(repacked<B>(blocks) == blocks);
+      CHECK(repacked<B>(blocks) == blocks);
     }
   });
 }
@@ -166,12 +166,12 @@ TEST_CASE("scales that parameters do not have are refused with the number of the
 }
 
 TEST_CASE("tensors that no block holds are refused with the reason") {
-  auto [shape, params, codes] = unpack<Q4_0>(Bytes(36), Shape{64}).release();
   using P = params_of<Q4_0>;
-  test::raises(errc::bad_zero_point, {"zero points of 8, or of 7", "got 5", "parameter 1"}, [&] {
-    (void)pack<Q4_0>(tq::QuantizedTensor<P>(
-        shape, P({}, tq::Scales<tq::float16>({1, 1}), std::vector<std::int32_t>{8, 5}), codes));
-  });
+  tq::QuantizedTensor<P> four(
+      Shape{64}, P({}, tq::Scales<tq::float16>({1, 1}), std::vector<std::int32_t>{8, 5}));
+  std::ranges::fill(four.bytes(), std::byte{0});
+  test::raises(errc::bad_zero_point, {"zero points of 8, or of 7", "got 5", "parameter 1"},
+               [&] { (void)pack<Q4_0>(four); });
   using K = params_of<Q6_K>;
   std::vector<float> scales(16, 1.0f);
   scales[3] = 1.0f / 3.0f;

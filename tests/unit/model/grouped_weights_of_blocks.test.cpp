@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -116,7 +117,7 @@ TEST_CASE("layers of blocks have the products of their values") {
     if (!block_spec(info.type)) continue;
     INFO(info.name);
     const Blocks of = blocks_of_type(info.type);
-    for (const std::size_t rows : {1, 2, 13}) {
+    for (const std::size_t rows : std::initializer_list<std::size_t>{1, 2, 13}) {
       const std::vector<float> x = inputs::normals(rows * inputs_of, 13 + rows);
       CHECK(product<FloatActivations>(of.weights, x, bias) == float_sums(of.values, x, bias));
       CHECK(are_close(product<Int8PerRow>(of.weights, x, bias),

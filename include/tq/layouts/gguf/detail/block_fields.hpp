@@ -104,7 +104,7 @@ void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   B::load(block, fields);
   if constexpr (has_minimums<B>) take_codes(fields.codes, 0, f.codes);
   else take_codes(fields.codes, B::zero, f.codes);
-  for (std::size_t j = 0; j < f.groups; ++j) {
+  for (std::size_t j = 0; j < BlockFields<B>::groups; ++j) {
     f.scales[j] = fields.d * static_cast<float>(fields.scales[j]);
     if constexpr (has_minimums<B>)
       f.offsets[j] = -(fields.dmin * static_cast<float>(fields.minimums[j]));
@@ -139,16 +139,17 @@ requires is_block_of<B, Q4_1, Q5_1>
 template <class B>
 requires is_block_of<B, Q3_K, Q6_K, IQ4_XS> || has_minimums<B>
 [[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
+  constexpr std::size_t groups = BlockFields<B>::groups;
   typename B::Scales fields;
   bool is_exact;
   if constexpr (has_minimums<B>) {
-    float minimums[f.groups];
-    for (std::size_t j = 0; j < f.groups; ++j) minimums[j] = -f.offsets[j];
-    is_exact = find_factors<f.groups>(f.scales, {0, B::top_scale}, fields.d, fields.scales) &&
-               find_factors<f.groups>(minimums, {0, B::top_scale}, fields.dmin, fields.minimums);
+    float minimums[groups];
+    for (std::size_t j = 0; j < groups; ++j) minimums[j] = -f.offsets[j];
+    is_exact = find_factors<groups>(f.scales, {0, B::top_scale}, fields.d, fields.scales) &&
+               find_factors<groups>(minimums, {0, B::top_scale}, fields.dmin, fields.minimums);
   } else {
     constexpr int top = -B::low_scale - 1;
-    is_exact = find_factors<f.groups>(f.scales, {B::low_scale, top}, fields.d, fields.scales);
+    is_exact = find_factors<groups>(f.scales, {B::low_scale, top}, fields.d, fields.scales);
   }
   B::store_scales(fields, block);
   B::store_codes(f.codes, block);
