@@ -164,16 +164,30 @@ TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcep
   RowSweep<Arch>(all, plan, table, loop.run).run();
 }
 
-// With one parameter for all rows.
+/// A parameter of all elements: its table and its loop, for any number of rows. Precondition: the
+/// kernel has loops of constants.
+template <class Arch>
+class OneParameter {
+ public:
+  OneParameter(const RowSpan<Arch>& all, const Parameters& params) noexcept
+      : loop_(all.loop(Form::constant, 0, params.origins.exists())), table_(all.kernel.divides) {
+    if (loop_.reads_origins && !params.origins.exists()) table_.take_no_origins();
+    table_.take_one(params, params.first);
+  }
+  void sweep(const RowSpan<Arch>& all) const noexcept {
+    loop_.run(all.rows({.length = all.span.length, .count = all.span.count, .rows_apart = 1},
+                       &table_, nullptr));
+  }
+
+ private:
+  typename RowSpan<Arch>::Loop loop_;
+  TableOf<Arch, 1> table_;
+};
+
+// Not inlined, so that no stack has room for another table.
 template <class Arch>
 TQ_NO_INLINE void sweep_with_one(const RowSpan<Arch>& all, const Parameters& params) noexcept {
-  const bool has_origins = params.origins.exists();
-  const auto loop = all.loop(Form::constant, 0, has_origins);
-  TableOf<Arch, 1> table(all.kernel.divides);
-  if (loop.reads_origins && !has_origins) table.take_no_origins();
-  table.take_one(params, params.first);
-  loop.run(all.rows({.length = all.span.length, .count = all.span.count, .rows_apart = 1}, &table,
-                    nullptr));
+  OneParameter<Arch>(all, params).sweep(all);
 }
 
 // In the cache tables should be too; from memory, rows that share one should stay in one piece.

@@ -25,7 +25,7 @@ constexpr bool rows_begin_on_bytes(const Span& s, std::ptrdiff_t at, int bits) n
 template <class Arch>
 TQ_NO_INLINE void sweep_by_tiles(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
                                  const Parameters& params, const Tuning& tuning) noexcept {
-  TileSweep<Arch>(loops, operands, span, tuning).run(params);
+  TileSweep<Arch>(loops, operands, span, params, tuning).run(params);
 }
 
 /// Takes the elements of a span through loops, with the parameters of each.

@@ -3,10 +3,12 @@
 // Tiles: pieces of a tensor whose neighbours in the target are none in the source, or are packed,
 // copied side by side. No kernel knows of it.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/arch/transpose_tile.hpp>
 #include <tq/driver/span.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +19,7 @@ namespace tq::driver {
 template <class Arch>
 struct tiles {
   static constexpr std::size_t side = 64, capacity = side * side;
+  static constexpr std::size_t strip = 16;  ///< columns that are asked for together
 
   /// Calls f(n) for n of the type that has `bytes` bytes: 1, 2, 4 or 8.
   template <class F>
@@ -28,7 +31,7 @@ struct tiles {
   }
 
   /// Element (r, i) of `rows` x `columns`, which lies r * row + i * column elements from `from`, to
-  /// to[r * pitch + i].
+  /// to[r * pitch + i]. Asks for the next columns, as many.
   template <class T>
   static TQ_NO_INLINE void gather(const T* from, std::ptrdiff_t row, std::ptrdiff_t column,
                                   std::size_t rows, std::size_t columns, T* to,
@@ -42,23 +45,57 @@ struct tiles {
     for (std::size_t k = columns; k < 2 * columns; ++k)  // of the next tile
       arch::prefetch(
           from, static_cast<std::ptrdiff_t>(k) * column * static_cast<std::ptrdiff_t>(sizeof(T)));
-    std::size_t i = 0;
+    copy(from, row, column, rows, columns, to, pitch);
+  }
+
+  /// The same without asking for anything. Lines of the source are used whole.
+  template <class T>
+  static TQ_NO_INLINE void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column,
+                                std::size_t rows, std::size_t columns, T* to,
+                                std::size_t pitch) noexcept {
 #if TQ_HAS_SIMD
     constexpr std::size_t square = arch::square_side<Arch, sizeof(T)>;
     if constexpr (square != 0)
-      if (row == 1)
-        for (; i + square <= columns; i += square) {  // lines of the source are used whole
-          std::size_t r = 0;
-          for (; r + square <= rows; r += square)
-            arch::turn_square<Arch>(at(from, r, 1, i, column), column, to + r * pitch + i,
-                                    static_cast<std::ptrdiff_t>(pitch));
-          if (r < rows)
-            copy(at(from, r, row, i, column), row, column, rows - r, square, to + r * pitch + i,
-                 pitch);
+      if (row == 1 && rows >= square &&
+          columns >= square) {  // the last squares do some elements again
+        const auto apart = static_cast<std::ptrdiff_t>(pitch);
+        for (std::size_t c = 0; c < columns; c += square) {
+          const std::size_t i = std::min(c, columns - square);
+          const T *const column_begin = at(from, 0, 1, i, column), *first = column_begin;
+          T* out = to + i;
+          for (std::size_t k = rows / square; k != 0; --k, first += square, out += square * pitch)
+            arch::turn_square<Arch>(first, column, out, apart);
+          if (rows % square != 0)
+            arch::turn_square<Arch>(column_begin + (rows - square), column,
+                                    to + (rows - square) * pitch + i, apart);
         }
+        return;
+      }
 #endif
-    if (i < columns)
-      copy(at(from, 0, row, i, column), row, column, rows, columns - i, to + i, pitch);
+    for (std::size_t c = 0; c < columns; c += strip)
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t i = c; i < std::min(c + strip, columns); ++i)
+          to[r * pitch + i] = *at(from, r, row, i, column);
+  }
+
+  /// The same from memory, where columns lie side by side: by strips, before which the lines of the
+  /// strip behind them are asked for. One that only the first cache has room for would be lost, as
+  /// columns that are a power of two apart share few places there.
+  template <class T>
+  static TQ_NO_INLINE void gather_ahead(const T* from, std::ptrdiff_t column, std::size_t rows,
+                                        std::size_t columns, T* to, std::size_t pitch) noexcept {
+    for (std::size_t i = 0; i < columns; i += strip) {
+      const T* const first = at(from, 0, 1, i, column);
+      for (std::size_t k = strip; k < 2 * strip; ++k)
+        ask(first, static_cast<std::ptrdiff_t>(k * sizeof(T)) * column, rows * sizeof(T));
+      copy(first, 1, column, rows, std::min(strip, columns - i), to + i, pitch);
+    }
+  }
+
+  /// Asks for the lines of some bytes, `offset` bytes from p, which need not exist.
+  static void ask(const void* p, std::ptrdiff_t offset, std::size_t bytes) noexcept {
+    for (std::size_t b = 0; b < bytes; b += arch::line_bytes)
+      arch::prefetch_outer(p, offset + static_cast<std::ptrdiff_t>(b));
   }
 
   /// The other way: to[r * row + i * column] of from[r * pitch + i].
@@ -78,13 +115,6 @@ struct tiles {
   static const T* at(const T* from, std::size_t r, std::ptrdiff_t row, std::size_t i,
                      std::ptrdiff_t column) noexcept {
     return from + static_cast<std::ptrdiff_t>(r) * row + static_cast<std::ptrdiff_t>(i) * column;
-  }
-  // One by one.
-  template <class T>
-  static void copy(const T* from, std::ptrdiff_t row, std::ptrdiff_t column, std::size_t rows,
-                   std::size_t columns, T* to, std::size_t pitch) noexcept {
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t i = 0; i < columns; ++i) to[r * pitch + i] = *at(from, r, row, i, column);
   }
 };
 

@@ -17,7 +17,7 @@ using Arch = tq::arch::native;
 template <class T>
 void check() {
   constexpr std::size_t side = tq::arch::square_side<Arch, sizeof(T)>;
-  static_assert(side * sizeof(T) == 16);
+  static_assert(side * sizeof(T) == 16 || side * sizeof(T) == 32);
   for (const std::size_t column : {side, side + 1, 3 * side})
     for (const std::size_t row : {side, side + 3}) {
       std::vector<T> from(column * side), to(row * side, T{99}), wanted = to;

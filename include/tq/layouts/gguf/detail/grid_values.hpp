@@ -100,8 +100,10 @@ class GridValues {
       }
       const auto* const from = reinterpret_cast<const std::uint32_t*>(natural);
       auto* const to = reinterpret_cast<std::uint32_t*>(out);
-      for (std::size_t j = 0; j < P; j += 4)
-        for (std::size_t i = 0; i < N / 2; i += 4)
+      constexpr std::size_t side = arch::square_side<Arch, 4>;
+      static_assert(P % side == 0 && N / 2 % side == 0);
+      for (std::size_t j = 0; j < P; j += side)
+        for (std::size_t i = 0; i < N / 2; i += side)
           arch::turn_square<Arch>(from + N / 2 * j + i, N / 2, to + P * i + j, P);
 #endif
     }
