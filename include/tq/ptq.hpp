@@ -21,6 +21,7 @@
 #include <tq/ptq/hessian.hpp>
 #include <tq/ptq/hqq.hpp>
 #include <tq/ptq/learn_rounding.hpp>
+#include <tq/ptq/mean_squares.hpp>
 #include <tq/ptq/migrate.hpp>
 #include <tq/ptq/powers_of_two.hpp>
 #include <tq/ptq/refit_scales.hpp>
