@@ -26,8 +26,10 @@
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/importance_file.hpp>
+#include <tq/store/importance_sums.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/measure_checkpoint.hpp>
+#include <tq/store/measure_importance.hpp>
 #include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
@@ -47,3 +49,4 @@
 #include <tq/store/team.hpp>
 #include <tq/store/write_checkpoint.hpp>
 #include <tq/store/write_gguf.hpp>
+#include <tq/store/write_importance.hpp>

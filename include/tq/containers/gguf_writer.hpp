@@ -94,8 +94,10 @@ class GgufWriter {
                std::to_string(order_[i].size_bytes) + " bytes of every declared tensor",
                std::to_string(written_[i]));
     gather_.flush();
-    // Readers expect that the last tensor is padded, too.
-    if (!order_.empty()) write_zeros(order_.back().offset + order_.back().size_bytes, end_);
+    // Readers expect that the last tensor is padded, too; those behind it may be empty.
+    const auto has_bytes = [](const GgufTensor& t) { return t.size_bytes != 0; };
+    const auto last = std::ranges::find_if(order_.rbegin(), order_.rend(), has_bytes);
+    if (last != order_.rend()) write_zeros(last->offset + last->size_bytes, end_);
     file_.flush();
     file_.commit();
   }

@@ -10,8 +10,10 @@
 #include <tq/files/failure.hpp>
 #include <tq/files/little_endian.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/store/importance_sums.hpp>
 #include <tq/store/missing_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -40,7 +42,15 @@ struct ImportanceFile {
 /// `errc::io_failure`.
 [[nodiscard]] inline ImportanceFile read_importance(const std::filesystem::path& file);
 
+/// The sums of such a file, to be added to. The older form counts chunks, which are taken as
+/// `chunk_size` tokens each. Throws: as `read_importance`.
+[[nodiscard]] inline ImportanceSums read_importance_sums(const std::filesystem::path& file);
+
 namespace store::detail {
+
+// The names of tensors in the GGUF form, behind the name of a weight.
+inline constexpr std::string_view importance_sums_ending = ".in_sum2",
+                                  importance_counts_ending = ".counts";
 
 // Reads the parts of the binary form, one after the other.
 class ImportanceCursor {
@@ -92,85 +102,116 @@ class ImportanceCursor {
   std::uint64_t at_ = 0;
 };
 
-inline void add_importance(ImportanceFile& to, const std::string& file, const std::string& name,
-                           std::vector<float> weights) {
-  for (const float w : weights)
-    if (!(std::isfinite(w) && w >= 0))
-      raise(errc::malformed, file + ": weight " + io::shown(name) +
-                                 ": expected finite numbers of at least 0, got " +
-                                 std::to_string(w));
-  if (!to.weights.emplace(name, std::move(weights)).second)
-    raise(errc::malformed,
-          file + ": expected every weight once, got " + io::shown(name) + " twice");
-}
+// The sums of a file, and the number of chunks that it names.
+struct ReadImportance {
+  ImportanceSums sums{};
+  std::uint32_t chunks = 0;
 
-// Sums of calls, which are divided by their number.
-[[nodiscard]] inline ImportanceFile read_binary_importance(const io::ByteSource& source) {
-  ImportanceFile out;
+  void add(const std::string& file, const std::string& name, ImportanceSums::Weight weight) {
+    for (const double sum : weight.sums)
+      if (!(std::isfinite(sum) && sum >= 0))
+        raise(errc::malformed, file + ": weight " + io::shown(name) +
+                                   ": expected finite numbers of at least 0, got " +
+                                   std::to_string(sum));
+    if (!sums.weights.emplace(name, std::move(weight)).second)
+      raise(errc::malformed,
+            file + ": expected every weight once, got " + io::shown(name) + " twice");
+  }
+};
+
+// Sums of chunks, and their number; early versions wrote 0 for sums that are means.
+[[nodiscard]] inline ReadImportance read_binary_importance(const io::ByteSource& source) {
+  ReadImportance out;
   ImportanceCursor in(source);
   const std::int32_t entries = in.count("a number of weights");
   for (std::int32_t i = 0; i < entries; ++i) {
     const std::string name = in.text("a name");
-    const std::int32_t calls = in.count("a number of calls");
-    std::vector<float> sums = in.floats("sums");
-    if (calls > 0)
-      for (float& sum : sums) sum /= static_cast<float>(calls);
-    add_importance(out, source.name(), name, std::move(sums));
+    const auto calls = static_cast<std::uint64_t>(std::max(1, in.count("a number of calls")));
+    const std::vector<float> sums = in.floats("sums");
+    ImportanceSums::Weight weight{{sums.begin(), sums.end()}, {calls * out.sums.chunk_size}};
+    for (double& sum : weight.sums) sum *= out.sums.chunk_size;
+    out.add(source.name(), name, std::move(weight));
   }
   if (in.left() == 0) return out;  // files of early versions end here
   out.chunks = static_cast<std::uint32_t>(in.count("a number of chunks"));
-  out.datasets.push_back(in.text("the name of a data set"));
+  out.sums.datasets.push_back(in.text("the name of a data set"));
   if (in.left() != 0) in.refuse("the end of the file", std::to_string(in.left()) + " more bytes");
   return out;
 }
 
-// Sums of squares "w.in_sum2" [matrices, inputs], and "w.counts", by which they are divided. A
-// matrix without inputs gets 1.
-[[nodiscard]] inline ImportanceFile read_gguf_importance(io::ByteSource source) {
-  const io::GgufReader file(std::move(source));
-  ImportanceFile out;
-  if (const auto* value = file.find_value("imatrix.datasets"))
-    if (const auto* array = std::get_if<io::GgufArray>(value))
-      if (const auto* names = std::get_if<std::vector<std::string>>(array)) out.datasets = *names;
-  if (const auto* value = file.find_value("imatrix.chunk_count"))
-    if (const auto* chunks = std::get_if<std::uint32_t>(value)) out.chunks = *chunks;
-  constexpr std::string_view ending = ".in_sum2";
-  for (const io::GgufTensor& t : file.tensors()) {
-    if (!t.name.ends_with(ending)) continue;
-    const std::string name = t.name.substr(0, t.name.size() - ending.size());
-    const auto floats = [&](const io::GgufTensor& tensor) {
-      if (tensor.type != layouts::gguf::Type::f32)
-        raise(errc::malformed, file.file_name() + ": tensor " + io::shown(tensor.name) +
-                                   ": expected f32, got " +
-                                   std::string(layouts::gguf::info_of(tensor.type).name));
-      return io::to_float32(file.read(tensor.name));
-    };
-    std::vector<float> weights = floats(t);
-    const std::vector<float> counts = floats(file.info(name + ".counts"));
-    if (counts.empty() || weights.size() % counts.size() != 0)
-      raise(errc::malformed, file.file_name() + ": weight " + io::shown(name) +
-                                 ": expected sums for each of " + std::to_string(counts.size()) +
-                                 " counts, got " + std::to_string(weights.size()));
-    const std::size_t each = weights.size() / counts.size();
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const float count = counts[i / each];
-      weights[i] = count > 0 ? weights[i] / count : 1.0f;
-    }
-    add_importance(out, file.file_name(), name, std::move(weights));
+// The float32 numbers of a tensor.
+[[nodiscard]] inline std::vector<float> importance_numbers(const io::GgufReader& file,
+                                                           const io::GgufTensor& tensor) {
+  if (tensor.type != layouts::gguf::Type::f32)
+    raise(errc::malformed, file.file_name() + ": tensor " + io::shown(tensor.name) +
+                               ": expected f32, got " +
+                               std::string(layouts::gguf::info_of(tensor.type).name));
+  return io::to_float32(file.read(tensor.name));
+}
+
+[[nodiscard]] inline std::vector<std::uint64_t> importance_counts(const io::GgufReader& file,
+                                                                  const io::GgufTensor& tensor) {
+  std::vector<std::uint64_t> out;
+  for (const float count : importance_numbers(file, tensor)) {
+    if (!(count >= 0.0f && count <= 0x1p53f))
+      raise(errc::malformed, file.file_name() + ": tensor " + io::shown(tensor.name) +
+                                 ": expected counts of 0 to 2^53, got " + std::to_string(count));
+    out.push_back(static_cast<std::uint64_t>(std::llround(count)));
   }
   return out;
 }
 
-}  // namespace store::detail
+// Sums of squares "w.in_sum2" [matrices, inputs], and "w.counts", by which they are divided.
+[[nodiscard]] inline ReadImportance read_gguf_importance(io::ByteSource source) {
+  const io::GgufReader file(std::move(source));
+  ReadImportance out;
+  if (const auto* value = file.find_value("imatrix.datasets"))
+    if (const auto* array = std::get_if<io::GgufArray>(value))
+      if (const auto* names = std::get_if<std::vector<std::string>>(array))
+        out.sums.datasets = *names;
+  const auto number = [&](std::string_view key, std::uint32_t& to) {
+    if (const auto* value = file.find_value(key))
+      if (const auto* found = std::get_if<std::uint32_t>(value)) to = *found;
+  };
+  number("imatrix.chunk_count", out.chunks);
+  number("imatrix.chunk_size", out.sums.chunk_size);
+  out.sums.chunk_size = std::max(1u, out.sums.chunk_size);
+  for (const io::GgufTensor& t : file.tensors()) {
+    if (!t.name.ends_with(importance_sums_ending)) continue;
+    const std::string name = t.name.substr(0, t.name.size() - importance_sums_ending.size());
+    const std::vector<float> sums = importance_numbers(file, t);
+    std::vector<std::uint64_t> counts =
+        importance_counts(file, file.info(name + std::string(importance_counts_ending)));
+    if (counts.empty() || sums.size() % counts.size() != 0)
+      raise(errc::malformed, file.file_name() + ": weight " + io::shown(name) +
+                                 ": expected sums for each of " + std::to_string(counts.size()) +
+                                 " counts, got " + std::to_string(sums.size()));
+    out.add(file.file_name(), name, {{sums.begin(), sums.end()}, std::move(counts)});
+  }
+  return out;
+}
 
-inline ImportanceFile read_importance(const std::filesystem::path& file) {
-  store::require_there(file);
+[[nodiscard]] inline ReadImportance read_any_importance(const std::filesystem::path& file) {
+  require_there(file);
   io::ByteSource source = io::ByteSource::open(file);
   std::array<std::byte, 4> magic{};
   if (source.size() >= magic.size()) source.read(0, magic);
   const std::string text(reinterpret_cast<const char*>(magic.data()), magic.size());
-  return text == "GGUF" ? store::detail::read_gguf_importance(std::move(source))
-                        : store::detail::read_binary_importance(source);
+  return text == "GGUF" ? read_gguf_importance(std::move(source)) : read_binary_importance(source);
+}
+
+}  // namespace store::detail
+
+inline ImportanceSums read_importance_sums(const std::filesystem::path& file) {
+  return store::detail::read_any_importance(file).sums;
+}
+
+inline ImportanceFile read_importance(const std::filesystem::path& file) {
+  const store::detail::ReadImportance read = store::detail::read_any_importance(file);
+  ImportanceFile out{{}, read.sums.datasets, read.chunks};
+  for (const auto& [name, weight] : read.sums.weights)
+    out.weights.emplace(name, store::detail::importance_of(weight));
+  return out;
 }
 
 }  // namespace tq

@@ -56,16 +56,24 @@ class ActivationBatches {
   // naming the file and the tensor.
   [[nodiscard]] Hessian hessian(const std::string& name, int bits,
                                 std::optional<Hessian> start) const {
-    const std::vector<Batch>& batches = batches_.at(name);
     if (!start) {
       Observer<AbsMax, PerChannel<-1>> range;
-      for (const Batch& batch : batches)
-        for_each_piece_of(batch, [&](const ConstTensorView& x) { range.observe(x); });
+      for_each_piece(name, [&](const ConstTensorView& x) { range.observe(x); });
       start.emplace(naming(name, [&] { return Hessian(range, bits); }));
     }
-    for (const Batch& batch : batches)
-      for_each_piece_of(batch, [&](const ConstTensorView& x) { start->add(x); });
+    for_each_piece(name, [&](const ConstTensorView& x) { start->add(x); });
     return *std::move(start);
+  }
+
+  // The inputs of a token.
+  [[nodiscard]] std::size_t inputs(const std::string& name) const {
+    return batches_.at(name).front().inputs();
+  }
+  // Calls f(tokens [some, inputs]) for pieces of all batches of a name. Throws: as `f`, naming the
+  // file and the tensor.
+  template <class F>
+  void for_each_piece(const std::string& name, F&& f) const {
+    for (const Batch& batch : batches_.at(name)) for_each_piece_of(batch, f);
   }
 
  private:
