@@ -80,8 +80,7 @@ class GgufReader {
   [[nodiscard]] const std::vector<GgufEntry>& entries() const noexcept { return entries_; }
   /// The value of a key, or null if the file has no such key.
   [[nodiscard]] const GgufValue* find_value(std::string_view key) const noexcept {
-    const auto found = std::ranges::find(entries_, key, &GgufEntry::name);
-    return found == entries_.end() ? nullptr : &found->value;
+    return find_gguf_value(entries_, key);
   }
 
   /// All tensors in the order of their data.

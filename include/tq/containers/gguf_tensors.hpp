@@ -3,7 +3,9 @@
 // GgufTensors: a GGUF file as tensors of plain numbers.
 
 #include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_parts.hpp>
 #include <tq/containers/other_member.hpp>
+#include <tq/containers/shard.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/little_endian.hpp>
@@ -23,33 +25,33 @@
 
 namespace tq::io {
 
-/// A GGUF file whose blocks are read as float32, and whose other tensors as they are. Tensors of
-/// blocks that are not understood are in `others`.
+/// A model in GGUF files whose blocks are read as float32, and whose other tensors as they are.
+/// Tensors of blocks that are not understood are in `others`.
 class GgufTensors {
  public:
-  /// Throws: as `GgufReader::open`.
+  /// Throws: as `GgufParts::open`.
   [[nodiscard]] static GgufTensors open(const std::filesystem::path& path) {
-    return GgufTensors(GgufReader::open(path));
+    return GgufTensors(GgufParts::open(path));
   }
-  explicit GgufTensors(GgufReader reader) : reader_(std::move(reader)) {
-    for (const GgufTensor& t : reader_.tensors()) {
-      const std::optional<std::uint64_t> values = storage_bytes(DType::f32, t.shape);
-      if (const std::optional<DType> dtype = gguf_dtype(t.type))
-        tensors_.push_back({t.name, *dtype, t.shape, t.offset, t.size_bytes});
-      else if (layouts::gguf::has_block(t.type) && values)
-        tensors_.push_back({t.name, DType::f32, t.shape, t.offset, *values});
-      else
-        others_.push_back({t.name,
-                           detail::expected_got("blocks that are understood",
-                                                layouts::gguf::info_of(t.type).name),
-                           std::nullopt, true});
+  explicit GgufTensors(GgufReader reader) : GgufTensors(GgufParts(std::move(reader))) {}
+  explicit GgufTensors(GgufParts parts) : parts_(std::move(parts)) {
+    for (std::size_t i = 0; i < parts_.files().size(); ++i) {
+      const std::size_t first = tensors_.size();
+      for (const GgufTensor& t : parts_.files()[i].tensors()) add(t);
+      part_of_.resize(tensors_.size(), i);
+      shards_.push_back(
+          {parts_.paths()[i].filename().string(), {}, first, tensors_.size() - first});
     }
     index_ = NameIndex(tensors_.size());
     for (std::size_t i = 0; i < tensors_.size(); ++i) static_cast<void>(index_.add_next(tensors_));
   }
 
-  /// The file as it is, with keys and types.
-  [[nodiscard]] const GgufReader& reader() const noexcept { return reader_; }
+  /// The files as they are, with keys and types.
+  [[nodiscard]] const GgufParts& parts() const noexcept { return parts_; }
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
+    return parts_.paths();
+  }
+  [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
   /// All tensors that can be read, in the order of their data; `size_bytes` is that in memory.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
   /// Tensors of blocks that are not understood; reading one is an error.
@@ -60,15 +62,20 @@ class GgufTensors {
     const std::optional<std::size_t> place = index_.find(tensors_, name);
     return place ? &tensors_[*place] : nullptr;
   }
+  /// The entry of one of `tensors()` as it is stored, or null if no tensor has that name.
+  [[nodiscard]] const GgufTensor* find_stored(std::string_view name) const {
+    const std::optional<std::size_t> place = index_.find(tensors_, name);
+    return place ? parts_.files()[part_of_[*place]].find(name) : nullptr;
+  }
   /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
   [[nodiscard]] const TensorInfo& info(std::string_view name) const {
     if (const TensorInfo* const found = find(name)) return *found;
     const auto other = std::ranges::find(others_, name, &OtherMember::name);
     if (other != others_.end())
-      detail::fail(errc::unsupported, "tq::io::GgufTensors", reader_.file_name(),
-                   detail::shown(name), other->reason);
-    detail::fail(errc::unknown_name, "tq::io::GgufTensors", reader_.file_name(),
-                 detail::shown(name), "expected a tensor of this name, got none");
+      detail::fail(errc::unsupported, "tq::io::GgufTensors", file_name(), detail::shown(name),
+                   other->reason);
+    detail::fail(errc::unknown_name, "tq::io::GgufTensors", file_name(), detail::shown(name),
+                 "expected a tensor of this name, got none");
   }
 
   /// One tensor. Throws: as `info`; `errc::io_failure`.
@@ -85,18 +92,36 @@ class GgufTensors {
   void read_into(const std::string& name, std::span<std::byte> out) const {
     const TensorInfo& entry = info(name);
     if (out.size() != entry.size_bytes)
-      detail::fail(errc::shape_mismatch, "tq::io::GgufTensors::read_into", reader_.file_name(),
+      detail::fail(errc::shape_mismatch, "tq::io::GgufTensors::read_into", file_name(),
                    detail::shown(name),
                    detail::expected_got(std::to_string(entry.size_bytes) + " bytes",
                                         std::to_string(out.size())));
-    const GgufTensor& stored = reader_.info(name);
-    if (gguf_dtype(stored.type)) return reader_.read_range(stored, 0, out);
-    decode(stored, out);
+    const GgufReader& file = parts_.files()[part_of_[*index_.find(tensors_, name)]];
+    const GgufTensor& stored = file.info(name);
+    if (gguf_dtype(stored.type)) return file.read_range(stored, 0, out);
+    decode(file, stored, out);
   }
 
  private:
+  [[nodiscard]] const std::string& file_name() const noexcept {
+    return parts_.files().front().file_name();
+  }
+
+  void add(const GgufTensor& t) {
+    const std::optional<std::uint64_t> values = storage_bytes(DType::f32, t.shape);
+    if (const std::optional<DType> dtype = gguf_dtype(t.type))
+      tensors_.push_back({t.name, *dtype, t.shape, t.offset, t.size_bytes});
+    else if (layouts::gguf::has_block(t.type) && values)
+      tensors_.push_back({t.name, DType::f32, t.shape, t.offset, *values});
+    else
+      others_.push_back(
+          {t.name,
+           detail::expected_got("blocks that are understood", layouts::gguf::info_of(t.type).name),
+           std::nullopt, true});
+  }
+
   // Blocks are read and decoded a few at a time.
-  void decode(const GgufTensor& stored, std::span<std::byte> out) const {
+  static void decode(const GgufReader& file, const GgufTensor& stored, std::span<std::byte> out) {
     const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(stored.type);
     constexpr std::uint64_t most = 64;
     std::vector<std::uint8_t> blocks(most * type.bytes);
@@ -107,7 +132,7 @@ class GgufTensors {
       const auto n = static_cast<std::size_t>(std::min(most, count - first));
       const std::span<std::uint8_t> some = std::span(blocks).first(n * type.bytes);
       const std::span<float> decoded = std::span(values).first(n * type.elements);
-      reader_.read_range(stored, first * type.bytes, std::as_writable_bytes(some));
+      file.read_range(stored, first * type.bytes, std::as_writable_bytes(some));
       layouts::gguf::dequantize(stored.type, some, decoded);
       for (const float v : decoded) {
         store_le(to, v);
@@ -116,8 +141,10 @@ class GgufTensors {
     }
   }
 
-  GgufReader reader_;
+  GgufParts parts_;
+  std::vector<Shard> shards_;
   std::vector<TensorInfo> tensors_;
+  std::vector<std::size_t> part_of_;  // the number of the file of each tensor
   std::vector<OtherMember> others_;
   NameIndex index_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One way to open any tensor file: .npy, .npz, .safetensors, a sharded .index.json or .gguf.
+// One way to open any tensor file: .npy, .npz, .safetensors, a sharded .index.json or .gguf, of
+// which a split model is opened by its first part.
 
 #include <tq/containers/gguf_tensors.hpp>
 #include <tq/containers/npy.hpp>
@@ -85,11 +86,12 @@ class TensorFile {
         contents_->reader);
   }
 
-  /// All files that are read: the one that was opened, and the shards of an index.
+  /// All files that are read: the one that was opened, and the shards of an index or of a split
+  /// GGUF model.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
     return contents_->files;
   }
-  /// The files that tensors are in: the shards of an index, or the one that was opened.
+  /// The files that tensors are in: the shards, or the one that was opened.
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return contents_->shards; }
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed`; `errc::io_failure`.
@@ -121,7 +123,7 @@ class TensorFile {
   /// The entry of a tensor in a GGUF file whose blocks are read as float32; else null.
   [[nodiscard]] const GgufTensor* find_blocks(std::string_view name) const {
     const auto* const gguf = std::get_if<GgufTensors>(&contents_->reader);
-    const GgufTensor* const tensor = gguf != nullptr ? gguf->reader().find(name) : nullptr;
+    const GgufTensor* const tensor = gguf != nullptr ? gguf->find_stored(name) : nullptr;
     return tensor != nullptr && layouts::gguf::has_block(tensor->type) ? tensor : nullptr;
   }
 

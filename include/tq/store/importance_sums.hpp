@@ -19,7 +19,7 @@ namespace tq {
 /// Sums of squares of the inputs of weights over tokens, by the names of weights in GGUF files: an
 /// importance matrix that can be added to.
 struct ImportanceSums {
-  /// Of one weight [inputs], or of stacked matrices [matrices, inputs].
+  /// The sums of one weight [inputs], or of stacked matrices [matrices, inputs].
   struct Weight {
     std::vector<double> sums{};           ///< of squares, [matrices * inputs]
     std::vector<std::uint64_t> counts{};  ///< tokens of each matrix, or of all matrices together

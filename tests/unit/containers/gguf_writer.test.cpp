@@ -68,6 +68,18 @@ TEST_CASE("a GGUF file has the bytes of its format") {
   CHECK(dir.file_count() == 1);
 }
 
+TEST_CASE("the padding of a GGUF file goes up to its last empty tensor") {
+  const TempDir dir;
+  const std::vector<GgufTensorDecl> tensors{
+      {"m", Type::f16, {3}}, {"a", Type::f32, {0}}, {"b", Type::q8_0, {2, 0}}};
+  GgufWriter writer(dir / "m", {}, tensors);
+  writer.append("m", to_bytes("abcdef"));
+  writer.finish();
+  const GgufReader reader = GgufReader::open(dir / "m");
+  CHECK(reader.read_bytes("m") == to_bytes("abcdef"));
+  CHECK(reader.read_bytes("b").empty());
+}
+
 TEST_CASE("a GGUF writer refuses what its readers would, and leaves the target alone") {
   const TempDir dir;
   spill(dir / "m", "old");

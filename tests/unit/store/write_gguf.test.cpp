@@ -255,6 +255,31 @@ TEST_CASE("keys and tensors of a GGUF file keep their order, and what is no weig
   }
 }
 
+TEST_CASE("a split GGUF file becomes one file with the bytes of the whole") {
+  const TempDir dir;
+  const std::vector<Floats> all{{"token_embd.weight", {4, 256}, noise(1024, 1)},
+                                {"blk.0.ffn_up.weight", {4, 256}, noise(1024, 2)},
+                                {"blk.0.ffn_norm.weight", {256}, noise(256, 3)},
+                                {"output.weight", {4, 256}, noise(1024, 4)}};
+  write_floats(dir / "x.gguf", all);
+  const auto keys = [](std::uint16_t number) {
+    std::vector<io::GgufEntry> out{{"split.no", number},
+                                   {"split.count", std::uint16_t{2}},
+                                   {"split.tensors.count", std::int32_t{4}}};
+    if (number == 0) out.insert(out.begin(), {"general.architecture", std::string("llama")});
+    return out;
+  };
+  write_floats(dir / "x-00001-of-00002.gguf", {all[0]}, keys(0));
+  write_floats(dir / "x-00002-of-00002.gguf", {all[1], all[2], all[3]}, keys(1));
+  const GgufOptions options{.type = "q4_k_m", .jobs = 2};
+  write(dir / "whole.gguf", dir / "x.gguf", options);
+  write(dir / "parts.gguf", dir / "x-00001-of-00002.gguf", options);
+  CHECK(slurp(dir / "whole.gguf") == slurp(dir / "parts.gguf"));
+  test::raises(errc::bad_argument, {"expected another file than `in`"}, [&] {
+    write(dir / "x-00002-of-00002.gguf", dir / "x-00001-of-00002.gguf", {.overwrite = true});
+  });
+}
+
 TEST_CASE("blocks are quantized anew on request only") {
   const TempDir dir;
   const fs::path in = vectors / "files/all_quant.gguf";
@@ -491,7 +516,15 @@ TEST_CASE("what cannot be a GGUF file is refused, and nothing is written") {
   });
   write_floats(dir / "part.gguf", {{"blk.0.ffn_up.weight", {2, 256}, noise(512)}},
                {{"split.count", std::uint16_t{3}}});
-  test::raises(errc::unsupported, {"one of 3"}, [&] { write(dir / "z.gguf", dir / "part.gguf"); });
+  test::raises(errc::bad_argument, {"the first of 3 parts"},
+               [&] { write(dir / "z.gguf", dir / "part.gguf"); });
+  write_model(dir / "bare", llama());
+  fs::remove(dir / "bare" / "config.json");
+  test::raises(errc::bad_argument, {"bare: expected a model with a config.json", "got none"},
+               [&] { write(dir / "z.gguf", dir / "bare"); });
+  fs::copy_file(dir / "x.gguf", dir / "bare" / "m.gguf");
+  test::raises(errc::bad_argument, {"did you mean", "m.gguf"},
+               [&] { write(dir / "z.gguf", dir / "bare"); });
   std::vector<Floats> tensors = llama();
   tensors.push_back({"model.layers.0.extra.weight", {2, 2}, noise(4)});
   write_model(dir / "odd", tensors);

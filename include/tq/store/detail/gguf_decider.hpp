@@ -24,34 +24,8 @@
 
 namespace tq::store::detail {
 
-[[nodiscard]] inline const io::GgufValue* find_gguf_value(std::span<const io::GgufEntry> entries,
-                                                          std::string_view key) {
-  const auto found = std::ranges::find(entries, key, &io::GgufEntry::name);
-  return found == entries.end() ? nullptr : &found->value;
-}
-
-// An integer under a key, or the first of an array of them; nothing where there is none.
-[[nodiscard]] inline std::optional<std::uint64_t> gguf_count(std::span<const io::GgufEntry> entries,
-                                                             const std::string& key) {
-  const io::GgufValue* const value = find_gguf_value(entries, key);
-  if (value == nullptr) return std::nullopt;
-  const auto number = [](const auto& v) -> std::optional<std::uint64_t> {
-    using T = std::decay_t<decltype(v)>;
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (v >= T{0}) return static_cast<std::uint64_t>(v);
-    }
-    return std::nullopt;
-  };
-  if (const auto* const array = std::get_if<io::GgufArray>(value))
-    return std::visit(
-        [&](const auto& list) -> std::optional<std::uint64_t> {
-          if constexpr (requires { list.front(); })
-            return list.empty() ? std::nullopt : number(list.front());
-          else return std::nullopt;
-        },
-        *array);
-  return std::visit(number, *value);
-}
+using io::find_gguf_value;
+using io::gguf_count;
 
 [[nodiscard]] inline std::string gguf_architecture(std::span<const io::GgufEntry> entries) {
   const io::GgufValue* const value = find_gguf_value(entries, "general.architecture");

@@ -4,6 +4,7 @@
 
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_parts.hpp>
 #include <tq/containers/gguf_value.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
@@ -35,7 +36,8 @@ struct GgufItem {
   bool is_readable = true;                    // as floats
   bool is_quantized = false;                  // in the input
   std::size_t unit = 1;                       // rows that are read together
-  const io::GgufTensor* stored = nullptr;     // in a GGUF file
+  const io::GgufReader* file = nullptr;       // that has it, where that is a GGUF file
+  const io::GgufTensor* stored = nullptr;     // in that file
   std::vector<const StoredTensor*> parts{};   // in a model: all of it, or a matrix each
   std::vector<float> values{};                // that are computed, where there are no parts
   std::size_t head_rows = 0;                  // rows of a head that become pairs; 0: rows stay
@@ -74,36 +76,35 @@ class GgufInput {
   std::vector<std::string> dropped{}, notes{};
 };
 
-// Tensors of a GGUF file.
+// Tensors of a GGUF file, or of all parts of a split one.
 class GgufFileInput final : public GgufInput {
  public:
   explicit GgufFileInput(const std::filesystem::path& path)
-      : path_(path), file_(io::GgufReader::open(path, io::GgufByteOrder::any)) {
-    const std::string count = "split.count";
-    if (const auto parts = gguf_count(file_.entries(), count); parts && *parts > 1)
-      raise(errc::unsupported, path.string() + ": expected a model in one file, got one of " +
-                                   std::to_string(*parts) + "; gguf-split --merge joins them");
-    for (const io::GgufEntry& entry : file_.entries())
+      : parts_(io::GgufParts::open(path, io::GgufByteOrder::any)) {
+    for (const io::GgufEntry& entry : parts_.entries())
       if (!entry.name.starts_with("split.")) entries.push_back(entry);
-    for (const io::GgufTensor& t : file_.tensors()) {
-      GgufItem item;
-      item.to = {t.name, t.shape};
-      item.from_type = layouts::gguf::info_of(t.type).name;
-      item.from_bytes = t.size_bytes;
-      item.type = t.type;
-      const bool has_numbers = io::gguf_dtype(t.type).has_value();
-      item.is_quantized = !has_numbers;
-      item.is_readable = has_numbers ? is_gguf_float(t.type) : layouts::gguf::has_block(t.type);
-      item.stored = &t;
-      items.push_back(std::move(item));
-    }
+    for (const io::GgufReader& file : parts_.files())
+      for (const io::GgufTensor& t : file.tensors()) add(file, t);
   }
   [[nodiscard]] std::unique_ptr<GgufItemReader> reader() const override {
-    return std::make_unique<Reader>(file_);
+    return std::make_unique<Reader>();
   }
-  [[nodiscard]] std::vector<std::filesystem::path> files() const override { return {path_}; }
+  [[nodiscard]] std::vector<std::filesystem::path> files() const override { return parts_.paths(); }
 
  private:
+  void add(const io::GgufReader& file, const io::GgufTensor& t) {
+    GgufItem item;
+    item.to = {t.name, t.shape};
+    item.from_type = layouts::gguf::info_of(t.type).name;
+    item.from_bytes = t.size_bytes;
+    item.type = t.type;
+    const bool has_numbers = io::gguf_dtype(t.type).has_value();
+    item.is_quantized = !has_numbers;
+    item.is_readable = has_numbers ? is_gguf_float(t.type) : layouts::gguf::has_block(t.type);
+    item.file = &file;
+    item.stored = &t;
+    items.push_back(std::move(item));
+  }
   static bool is_gguf_float(layouts::gguf::Type type) {
     using layouts::gguf::Type;
     return type == Type::f32 || type == Type::f16 || type == Type::bf16 || type == Type::f64;
@@ -111,26 +112,23 @@ class GgufFileInput final : public GgufInput {
 
   class Reader final : public GgufItemReader {
    public:
-    explicit Reader(const io::GgufReader& file) : file_(file) {}
     void read(const GgufItem& item, std::uint64_t first, std::span<float> out) override {
       const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(item.stored->type);
       bytes_.resize(out.size() / type.elements * type.bytes);
-      file_.read_range(*item.stored, first / type.elements * type.bytes, bytes_);
+      item.file->read_range(*item.stored, first / type.elements * type.bytes, bytes_);
       if (const auto dtype = io::gguf_dtype(type.type)) return io::to_float32(*dtype, bytes_, out);
       const auto* const blocks = reinterpret_cast<const std::uint8_t*>(bytes_.data());
       layouts::gguf::dequantize(type.type, {blocks, bytes_.size()}, out);
     }
     void copy(const GgufItem& item, std::uint64_t offset, std::span<std::byte> out) override {
-      file_.read_range(*item.stored, offset, out);
+      item.file->read_range(*item.stored, offset, out);
     }
 
    private:
-    const io::GgufReader& file_;
     std::vector<std::byte> bytes_;
   };
 
-  std::filesystem::path path_;
-  io::GgufReader file_;
+  io::GgufParts parts_;
 };
 
 }  // namespace tq::store::detail

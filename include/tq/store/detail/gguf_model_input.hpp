@@ -12,6 +12,7 @@
 #include <tq/store/detail/model_config.hpp>
 #include <tq/store/float_reader.hpp>
 #include <tq/store/gguf_mapping.hpp>
+#include <tq/store/missing_file.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <algorithm>
@@ -22,10 +23,28 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace tq::store::detail {
+
+// Throws: `errc::bad_argument` for a model without a config.json; a GGUF file in its folder may
+// have been meant.
+inline void require_config_file(const std::filesystem::path& model) {
+  std::error_code code;
+  const std::filesystem::path folder =
+      std::filesystem::is_directory(model, code) ? model : model.parent_path();
+  if (std::filesystem::exists(folder / "config.json", code)) return;
+  std::string meant;
+  for (const std::string& name : names_in(folder))
+    if (name.ends_with(".gguf") && (meant.empty() || name < meant)) meant = name;
+  raise(errc::bad_argument,
+        model.string() +
+            ": expected a model with a config.json in its folder, which the keys of a GGUF file "
+            "are made of, got none" +
+            (meant.empty() ? "" : "; did you mean \"" + (folder / meant).string() + "\"?"));
+}
 
 inline void require_config(const ModelConfig& config, const GgufMapping& mapping) {
   for (const GgufRequirement& r : mapping.requirements) {

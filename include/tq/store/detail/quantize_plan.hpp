@@ -97,12 +97,11 @@ inline std::vector<OutputShard> empty_shards(const ModelContents& model, bool sh
   if (!sharded) shards.push_back({"", {}, model.other_metadata()});
   else
     for (const io::Shard& shard : model.file().shards()) {
-      const std::filesystem::path name(shard.name);
       // Shards that an index names are safetensors, whatever their names.
-      const bool is_numpy =
-          model.files().size() == 1 && (name.extension() == ".npy" || name.extension() == ".npz");
-      shards.push_back(
-          {is_numpy ? name.stem().string() + ".safetensors" : shard.name, {}, shard.metadata});
+      const std::string kind = model.files().front().extension().string();
+      const bool is_other = kind == ".npy" || kind == ".npz" || kind == ".gguf";
+      const std::string stem = std::filesystem::path(shard.name).stem().string();
+      shards.push_back({is_other ? stem + ".safetensors" : shard.name, {}, shard.metadata});
       if (model.is_described()) shards.back().other_metadata.erase(metadata_key);
     }
   return shards;

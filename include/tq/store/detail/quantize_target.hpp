@@ -86,7 +86,10 @@ inline QuantizeTarget quantize_target(const std::string& out, const ModelContent
   if (!means_folder(out))
     return {path.parent_path(), path.filename().string(), out.ends_with(index_ending)};
   if (in.string().ends_with(index_ending)) return {path, in.filename().string(), true, true};
-  return {path, in.stem().string() + ".safetensors", false, true};
+  std::string stem = in.stem().string();
+  constexpr std::string_view part = "-00001-of-00002";  // of GgufParts
+  if (in.extension() == ".gguf" && model.files().size() > 1) stem.resize(stem.size() - part.size());
+  return {path, stem + ".safetensors", false, true};
 }
 
 inline void require_other_files(const std::string& out, const QuantizeTarget& target,

@@ -133,6 +133,7 @@ template <class Model>
       raise_option("`mapping`: expected none for a GGUF file, which has its names");
     return std::make_unique<GgufFileInput>(in);
   }
+  require_config_file(in);
   const GgufMapping mapping =
       options.mapping.empty() ? gguf_llama_mapping() : read_gguf_mapping(options.mapping);
   return std::make_unique<GgufModelInput<Model>>(in, mapping);
