@@ -138,6 +138,17 @@ struct HessianOptions {
 };
 void hessian(const HessianOptions& options);
 
+struct ImatrixOptions {
+  std::vector<std::string> data;
+  std::string mapping;  // a file with names of weights, or empty
+  std::string start;    // a file of importance to go on from, or empty
+  std::string out;
+  bool overwrite = false;  // what is there from before
+  bool json = false;
+  Talk talk{};
+};
+void imatrix(const ImatrixOptions& options);
+
 struct MergeStateOptions {
   std::vector<std::string> in;
   std::string out;

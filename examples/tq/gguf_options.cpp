@@ -15,8 +15,8 @@ GgufCommandLine::GgufCommandLine(CLI::App& command) {
           ->check(CLI::IsMember({"best", "ggml"})));
   options_.push_back(
       command.add_option("--imatrix", imatrix_,
-                         "of a GGUF file: the importance of inputs, a file of llama-imatrix in the "
-                         "GGUF form or the binary one"));
+                         "of a GGUF file: the importance of inputs, a file of tq imatrix, or of "
+                         "llama-imatrix in the GGUF form or the binary one"));
   options_.push_back(
       command.add_option("--mapping", mapping_,
                          "of a GGUF file: a JSON file with the names and keys that the model has "

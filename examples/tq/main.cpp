@@ -149,6 +149,26 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
   tool::add_overwrite(command, options.overwrite);
 }
 
+void add_imatrix(CLI::App& command, tool::ImatrixOptions& options) {
+  command
+      .add_option("DATA", options.data,
+                  "files, and folders of .npy, .npz and .safetensors files, of activations "
+                  "[..., inputs] by the names of weights or modules, in GGUF files or in the model "
+                  "of Hugging Face; up_proj_0003.npy is a batch of up_proj")
+      ->required();
+  command
+      .add_option("-o,--output", options.out,
+                  "the file to write: .gguf, or .dat for the older form of llama-imatrix")
+      ->required();
+  command.add_option("--mapping", options.mapping,
+                     "a JSON file with the names that the model has in GGUF files (default: those "
+                     "of Llama, Mistral and Mixtral models)");
+  command.add_option("--continue", options.start,
+                     "a file of tq imatrix or llama-imatrix, which the tokens are added to");
+  tool::add_talk(command, options.talk, tool::TalkOf::rows);
+  tool::add_overwrite(command, options.overwrite);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -335,14 +355,26 @@ int main(int argc, char** argv) {
     });
   });
 
+  tool::ImatrixOptions weighing;
+  CLI::App* imatrix = app.add_subcommand(
+      "imatrix",
+      "Sum the squares of the inputs of layers over a data set, for tq quantize --imatrix");
+  add_imatrix(*imatrix, weighing);
+  add_json(imatrix, weighing.json);
+  imatrix->callback([&] { status = run("imatrix", [&] { tool::imatrix(weighing); }); });
+
   tool::MergeStateOptions merging;
   CLI::App* merge = app.add_subcommand(
       "merge-state",
       "Put together what several runs of tq calibrate observed, as batches in the order given, or "
-      "the Hessians of several runs of tq hessian");
-  merge->add_option("STATE", merging.in, "files that tq calibrate --state or tq hessian wrote")
+      "the Hessians of several runs of tq hessian, or the importance of several of tq imatrix");
+  merge
+      ->add_option("STATE", merging.in,
+                   "files that tq calibrate --state, tq hessian or tq imatrix wrote")
       ->required();
-  merge->add_option("-o,--output", merging.out, "the .json or, for Hessians, .npz file to write")
+  merge
+      ->add_option("-o,--output", merging.out,
+                   "the file to write: .json; for Hessians .npz; for importance .gguf or .dat")
       ->required();
   tool::add_overwrite(*merge, merging.overwrite);
   add_json(merge, merging.json);

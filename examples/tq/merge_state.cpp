@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// tq merge-state: what several runs of tq calibrate or tq hessian saw, as if one had seen it all.
+// tq merge-state: what several runs of tq calibrate, tq hessian or tq imatrix saw, as if one had
+// seen it all.
 #include "commands.hpp"
 #include "hessian_report.hpp"
+#include "importance_report.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "state_file.hpp"
 #include "stored_model.hpp"
 
 #include <tq/store/hessian_file.hpp>
+#include <tq/store/importance_file.hpp>
 #include <tq/store/own_file.hpp>
 
 #include <algorithm>
@@ -52,9 +55,33 @@ void merge_hessians(const MergeStateOptions& options) {
   report.print(options.in, options.out, options.json, {});
 }
 
+// The same of importance.
+void merge_importance(const MergeStateOptions& options) {
+  const tq::ImportanceForm form = importance_form("-o", options.out);
+  tq::ImportanceSums sums;
+  for (const std::string& path : options.in) {
+    const tq::ImportanceSums more = tq::read_importance_sums(path);
+    if (&path == &options.in.front()) sums.chunk_size = more.chunk_size;
+    try {
+      sums.merge(more);
+    } catch (const tq::error& e) {
+      throw tq::error(e.code(), path + ": " + e.what());
+    }
+  }
+  tq::store::require_free_place(options.out, options.overwrite);
+  tq::write_importance(options.out, sums, form, tq::io::Links::replaced);
+  tq::store::mark_as_own(options.out);
+  ImportanceReport{options.in, options.out, sums}.print(options.json, {});
+}
+
 }  // namespace
 
 void merge_state(const MergeStateOptions& options) {
+  if (is_importance_name(options.in.front())) {
+    remove_leftovers(options.out);
+    require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
+    return merge_importance(options);
+  }
   if (options.in.front().ends_with(".npz")) {
     remove_leftovers(options.out);
     require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");

@@ -311,6 +311,7 @@ TEST_CASE("the flag --json may come before the subcommand") {
             folder("s.json")},
            {"merge-state", folder("s.json"), "-o", folder("t.json")},
            {"hessian", folder("x.safetensors"), "-o", folder("h.npz")},
+           {"imatrix", folder("x.safetensors"), "-o", folder("i.gguf")},
            {"plot", folder("s.json"), "-o", folder("p.html")},
            {"report", m, q, "-o", folder("r.html")}}) {
     INFO(command[0]);
@@ -330,6 +331,6 @@ TEST_CASE("help and version") {
   CHECK(has(succeed({"--version"}), "(kernels: "));
   CHECK(has(succeed({"--help"}), "dequantize"));
   for (const char* command : {"inspect", "quantize", "dequantize", "compare", "formats", "sweep",
-                              "calibrate", "hessian", "merge-state", "plot", "report"})
+                              "calibrate", "hessian", "imatrix", "merge-state", "plot", "report"})
     CHECK(has(succeed({command, "--help"}), std::string("Usage: tq ") + command));
 }

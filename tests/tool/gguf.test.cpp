@@ -71,3 +71,51 @@ TEST_CASE("options that do not go with a GGUF file are refused") {
           "--requantize quantizes it anew"));
   CHECK(folder.files() == std::set<std::string>{"x.gguf"});
 }
+
+TEST_CASE("a split GGUF model is one model, and a folder without config.json none") {
+  const Folder folder("gguf_split");
+  using tq::layouts::gguf::Type;
+  const auto write_part = [&](const std::string& name, std::uint16_t number,
+                              const std::vector<tq::io::GgufTensorDecl>& tensors) {
+    std::vector<tq::io::GgufEntry> entries{{"split.no", number},
+                                           {"split.count", std::uint16_t{2}},
+                                           {"split.tensors.count", std::int32_t{3}}};
+    if (number == 0) entries.push_back({"general.architecture", std::string("llama")});
+    tq::io::GgufWriter writer(folder(name), entries, tensors);
+    for (const auto& t : writer.order()) {
+      const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
+      writer.append(t.name, std::as_bytes(std::span(values)));
+    }
+    writer.finish();
+  };
+  const std::string first = "x-00001-of-00002.gguf", second = "x-00002-of-00002.gguf";
+  fs::create_directories(folder("m"));
+  write_part("m/" + first, 0, {{"blk.0.ffn_norm.weight", Type::f32, {256}}});
+  write_part(
+      "m/" + second, 1,
+      {{"blk.0.ffn_up.weight", Type::f32, {4, 256}}, {"output.weight", Type::f32, {4, 256}}});
+  const std::string in = folder("m/" + first);
+  const Json listed = Json::parse(succeed({"inspect", in, "--json"}));
+  CHECK(listed["tensors"].size() == 3);
+  const std::string out = succeed({"quantize", in, folder("y.gguf"), "--type", "q4_k"});
+  CHECK(has(out, "3 tensors in q4_k"));
+  for (const auto& entry : tq::io::GgufReader::open(folder("y.gguf")).entries())
+    CHECK_FALSE(entry.name.starts_with("split."));
+  succeed({"dequantize", in, folder("d.safetensors")});
+  CHECK(has(succeed({"compare", in, folder("d.safetensors")}), "3 tensors"));
+  fs::create_directories(folder("d"));
+  succeed({"dequantize", in, folder("d")});
+  CHECK(fs::exists(folder("d/x.safetensors")));
+  succeed({"dequantize", in, folder("s.safetensors.index.json")});
+  CHECK(fs::exists(folder("x-00002-of-00002.safetensors")));
+  succeed({"quantize", in, folder("q.safetensors")});
+  succeed({"report", in, folder("q.safetensors"), "-o", folder("r.html")});
+  CHECK(has(fail(1, {"inspect", folder("m/" + second)}),
+            "expected the first of 2 parts, x-00001-of-00002.gguf, got part 2"));
+  CHECK(has(fail(1, {"quantize", folder("m"), folder("z.gguf")}),
+            "expected a model with a config.json in its folder, which the keys of a GGUF file are "
+            "made of, got none; did you mean"));
+  fs::remove(folder("m/" + second));
+  CHECK(has(fail(1, {"inspect", in}), second + ": expected part 2 of 2"));
+  CHECK_FALSE(fs::exists(folder("z.gguf")));
+}

@@ -43,6 +43,8 @@ std::vector<std::vector<std::string>> writing_commands(const Folder& folder) {
           {"calibrate", in, "--state", folder("out.json")},
           {"merge-state", s, "-o", folder("out.json")},
           {"hessian", in, "-o", folder("out.npz")},
+          {"imatrix", in, "-o", folder("out.gguf")},
+          {"imatrix", in, "-o", folder("out.dat")},
           {"plot", s, "-o", folder("out.html")},
           {"report", in, q, "-o", folder("out.html")}};
 }

@@ -65,7 +65,7 @@ TEST_CASE("options that make no sense end with status 2 and say what there is") 
   CHECK(has(quantize({"--bogus"}), "--bogus"));
   CHECK(has(fail(2, {}), "subcommand"));
   CHECK(has(fail(2, {"quantise"}),
-            "calibrate, hessian, merge-state, plot or report, got \"quantise\""));
+            "calibrate, hessian, imatrix, merge-state, plot or report, got \"quantise\""));
   CHECK(has(fail(2, {"quantize", in}), "OUT"));
   CHECK(has(fail(2, {"quantize", in, folder("q.npy")}), ".safetensors"));
   CHECK(has(fail(2, {"dequantize", in, folder("q.gguf")}), ".npy, .safetensors or .index.json"));
