@@ -36,6 +36,7 @@
 #include <tq/checkpoints/written_model.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_file_bytes.hpp>
 #include <tq/containers/gguf_parts.hpp>
 #include <tq/containers/gguf_tensor.hpp>
 #include <tq/containers/gguf_tensors.hpp>

@@ -20,7 +20,9 @@
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>
 #include <tq/store/gguf_mapping.hpp>
+#include <tq/store/gguf_measurement.hpp>
 #include <tq/store/gguf_mix.hpp>
+#include <tq/store/gguf_mix_json.hpp>
 #include <tq/store/gguf_options.hpp>
 #include <tq/store/gguf_report.hpp>
 #include <tq/store/hessian_file.hpp>
@@ -29,6 +31,7 @@
 #include <tq/store/importance_sums.hpp>
 #include <tq/store/in_memory.hpp>
 #include <tq/store/measure_checkpoint.hpp>
+#include <tq/store/measure_gguf.hpp>
 #include <tq/store/measure_importance.hpp>
 #include <tq/store/missing_file.hpp>
 #include <tq/store/model_contents.hpp>

@@ -50,10 +50,28 @@ struct GgufJob {
   return is_weight && is_half ? *io::gguf_type(dtype) : Type::f32;
 }
 
+// True for weights that are quantized, unless patterns leave them out.
+[[nodiscard]] inline bool is_gguf_weight(const GgufItem& item, const GgufDecider& decider) {
+  return (item.is_readable || item.is_quantized) && decider.is_weight(item.to);
+}
+
+// Throws: `errc::unsupported` for a tensor that cannot be read; `errc::bad_argument` for one that
+// is quantized, unless `requantize`.
+inline void require_quantizable(const GgufItem& item, bool requantize) {
+  const auto refuse = [&](errc code, const std::string& expected, const std::string& hint) {
+    raise(code, "tensor " + io::shown(item.to.name) + ": expected " + expected + ", got " +
+                    item.from_type + hint);
+  };
+  if (!item.is_readable)
+    refuse(errc::unsupported, "a type whose blocks are understood", "; `exclude` it");
+  if (item.is_quantized && !requantize)
+    refuse(errc::bad_argument, "a weight that is not quantized yet",
+           "; `requantize` quantizes it anew");
+}
+
 [[nodiscard]] inline GgufJob gguf_job(const GgufItem& item, const GgufDecider& decider,
                                       NameFilter& names, bool requantize) {
-  const bool has_floats = item.is_readable || item.is_quantized;
-  const bool is_weight = decider.is_weight(item.to) && has_floats;
+  const bool is_weight = is_gguf_weight(item, decider);
   const std::string left = is_weight ? names.left_out(item.to.name) : std::string();
   if (!is_weight) names.note(item.to.name);
   if (!is_weight || !left.empty()) return {&item, kept_type(item, is_weight), left, {}};
@@ -64,15 +82,7 @@ struct GgufJob {
     job.note = "rows of " + std::to_string(item.to.columns()) + " are no whole blocks of " +
                std::string(layouts::gguf::info_of(chosen).name);
   if (job.is_copied()) return job;
-  const auto refuse = [&](errc code, const std::string& expected, const std::string& hint) {
-    raise(code, "tensor " + io::shown(item.to.name) + ": expected " + expected + ", got " +
-                    item.from_type + hint);
-  };
-  if (!item.is_readable)
-    refuse(errc::unsupported, "a type whose blocks are understood", "; `exclude` it");
-  if (item.is_quantized && !requantize)
-    refuse(errc::bad_argument, "a weight that is not quantized yet",
-           "; `requantize` quantizes it anew");
+  require_quantizable(item, requantize);
   return job;
 }
 

@@ -4,12 +4,9 @@
 
 #include <tq/containers/gguf_tensor.hpp>
 #include <tq/containers/gguf_writer.hpp>
-#include <tq/containers/tensor.hpp>
-#include <tq/error.hpp>
 #include <tq/files/atomic_file.hpp>
-#include <tq/layouts/gguf/best.hpp>
-#include <tq/layouts/gguf/quantize.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/store/detail/gguf_bands.hpp>
 #include <tq/store/detail/gguf_input.hpp>
 #include <tq/store/detail/gguf_model_input.hpp>
 #include <tq/store/detail/gguf_plan.hpp>
@@ -26,87 +23,41 @@
 #include <tq/store/same_file.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace tq::store::detail {
-
-// Blocks of the type, or floats.
-inline void encode_gguf(layouts::gguf::Type type, GgufMethod method, std::span<const float> x,
-                        std::span<std::uint8_t> out, std::span<const float> importance) {
-  namespace gguf = layouts::gguf;
-  if (const auto dtype = io::gguf_dtype(type))
-    return io::from_float32(x, *dtype, std::as_writable_bytes(out));
-  gguf::detail::with_block("tq::write_gguf", type, [&]<class B>(std::type_identity<B>) {
-    if constexpr (gguf::QuantizerOf<gguf::best, B>)
-      if (method == GgufMethod::best) return gguf::quantize<B>(x, out, gguf::best{}, importance);
-    gguf::quantize<B>(x, out, gguf::ggml{}, importance);
-  });
-}
 
 // Quantizes or copies tensors, one after the other, in memory that is kept.
 class GgufTensorWriter {
  public:
   GgufTensorWriter(const GgufInput& input, GgufMethod method, io::GgufWriter& out,
                    std::mutex& writing)
-      : reader_(input.reader()), method_(method), out_(out), writing_(writing) {}
+      : bands_(input), method_(method), out_(out), writing_(writing) {}
 
   void write(const GgufJob& job) {
     if (job.is_copied()) return copy(job);
-    const GgufItem& item = *job.item;
-    const std::size_t columns = item.to.shape.size() < 2 ? 1 : item.to.shape.back();
-    const std::uint64_t matrix = item.matrix_elements(), all = item.elements();
-    // Whole units of rows, and a multiple of 8 of them, of about `band` elements.
-    const std::uint64_t unit = std::lcm(std::uint64_t{8}, std::uint64_t{item.unit}) * columns;
-    const std::uint64_t most =
-        std::max<std::uint64_t>(1, band / std::max<std::uint64_t>(1, unit)) * unit;
-    for (std::uint64_t begin = 0; begin < all; begin += matrix)
-      for (std::uint64_t first = 0; first < matrix; first += most)
-        write_band(job, begin + first, importance_of(job, begin / matrix),
-                   static_cast<std::size_t>(std::min<std::uint64_t>(most, matrix - first)));
+    bands_.for_each(job, [&](std::span<const float> x, std::span<const float> importance) {
+      blocks_.resize(gguf_band_bytes(job.type, x.size()));
+      encode_gguf(job.type, method_, x, blocks_, importance);
+      append(job, std::as_bytes(std::span<const std::uint8_t>(blocks_)));
+    });
   }
 
  private:
-  static constexpr std::uint64_t band = std::uint64_t{1} << 18;
-
-  // The importance of the inputs of one matrix.
-  [[nodiscard]] static std::span<const float> importance_of(const GgufJob& job,
-                                                            std::uint64_t matrix) {
-    const std::size_t n = job.item->to.columns();
-    return job.importance.empty() ? job.importance
-                                  : job.importance.subspan(static_cast<std::size_t>(matrix) * n, n);
-  }
-
-  void write_band(const GgufJob& job, std::uint64_t first, std::span<const float> importance,
-                  std::size_t count) {
-    values_.resize(count);
-    reader_->read(*job.item, first, values_);
-    for (std::size_t i = 0; i < count; ++i)
-      if (!std::isfinite(values_[i]))
-        raise(errc::not_finite, std::string("expected finite values, got ") +
-                                    (std::isnan(values_[i]) ? "NaN" : "infinity") + " in element " +
-                                    std::to_string(first + i));
-    const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(job.type);
-    blocks_.resize(count / type.elements * type.bytes);
-    encode_gguf(job.type, method_, values_, blocks_, importance);
-    append(job, std::as_bytes(std::span<const std::uint8_t>(blocks_)));
-  }
   void copy(const GgufJob& job) {
-    const std::uint64_t all = job.bytes();
-    const std::uint64_t block = layouts::gguf::info_of(job.type).bytes, most = band / block * block;
+    const std::uint64_t all = job.bytes(), block = layouts::gguf::info_of(job.type).bytes,
+                        most = GgufBands::band / block * block;
     for (std::uint64_t at = 0; at < all; at += most) {
       bytes_.resize(static_cast<std::size_t>(std::min(most, all - at)));
-      reader_->copy(*job.item, at, bytes_);
+      bands_.reader().copy(*job.item, at, bytes_);
       append(job, bytes_);
     }
   }
@@ -115,11 +66,10 @@ class GgufTensorWriter {
     out_.append(job.item->to.name, bytes);
   }
 
-  std::unique_ptr<GgufItemReader> reader_;
+  GgufBands bands_;
   GgufMethod method_;
   io::GgufWriter& out_;
   std::mutex& writing_;
-  std::vector<float> values_;
   std::vector<std::uint8_t> blocks_;
   std::vector<std::byte> bytes_;
 };
