@@ -74,13 +74,16 @@ const std::vector<EngineRow>& engines() {
   return rows;
 }
 
-// An engine that loads files of its own format, which the name of the output asks for.
-constexpr std::string_view gguf_engine = "llama.cpp";
-
 template <class Row>
 std::vector<std::string> names_of(const std::vector<Row>& rows) {
   std::vector<std::string> names;
   for (const Row& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> all_engines() {
+  std::vector<std::string> names = names_of(engines());
+  names.emplace_back(gguf_engine);
   return names;
 }
 
@@ -110,11 +113,13 @@ std::string format_for(const EngineRow& engine, const std::string& type) {
 
 // Throws: UsageError, also for the engine that loads GGUF files.
 const EngineRow& engine_row(const std::string& name) {
+  for (const EngineRow& engine : engines())
+    if (engine.name == name) return engine;
   if (name == gguf_engine)
-    throw UsageError("--for: expected " + engine_names() +
-                     ", got llama.cpp, which loads GGUF files: an OUT that ends in .gguf is "
-                     "such a file");
-  return row_of(engines(), name, "--for");
+    throw UsageError(
+        "--for: expected an OUT that ends in .gguf for llama.cpp, which loads GGUF files");
+  throw UsageError("--for: expected " + engine_names() + ", got \"" + name + "\"" +
+                   tq::did_you_mean(name, all_engines()));
 }
 
 void require_type(const FormatRow& format, const std::string& type) {
@@ -129,7 +134,7 @@ void require_type(const FormatRow& format, const std::string& type) {
 
 std::string checkpoint_format_names() { return tq::joined_names(names_of(formats())); }
 
-std::string engine_names() { return tq::joined_names(names_of(engines())); }
+std::string engine_names() { return tq::joined_names(all_engines()); }
 
 MixtureFormat mixture_format(const std::string& engine) {
   if (engine_row(engine).name == "mlx")

@@ -5,9 +5,13 @@
 #include "commands.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tool {
+
+// The engine that loads GGUF files, which are no folders in the format of a checkpoint.
+inline constexpr std::string_view gguf_engine = "llama.cpp";
 
 // The names of --format and of --for, for help and messages.
 [[nodiscard]] std::string checkpoint_format_names();

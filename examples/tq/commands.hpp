@@ -8,6 +8,7 @@
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
+#include <tq/store/gguf_options.hpp>
 #include <tq/store/name_filter.hpp>
 #include <tq/store/option_error.hpp>
 #include <tq/store/team.hpp>
@@ -183,6 +184,8 @@ struct SelectOptions : PrecisionOptions {
   std::string profile;              // times to read; empty: measured where they are needed
   std::string engine;               // that the choice is for; empty: tq
   std::size_t tensor_parallel = 1;  // of the engine
+  tq::GgufOptions gguf{};           // of llama.cpp: method, importance, mapping and keys
+  std::size_t jobs = 1;             // threads, of llama.cpp
   std::string out;
   bool overwrite = false;  // what is there from before
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gguf_options.hpp"
 
+#include "checkpoint_choice.hpp"
+
 #include <tq/scheme/detail/known_names.hpp>
 #include <tq/store/gguf_mix.hpp>
 
@@ -33,6 +35,19 @@ std::string GgufCommandLine::given() const {
   return "";
 }
 
+void GgufCommandLine::apply(tq::GgufOptions& how) const {
+  how.method = method_ == "ggml" ? tq::GgufMethod::ggml : tq::GgufMethod::best;
+  how.imatrix = imatrix_;
+  how.mapping = mapping_;
+  how.metadata = metadata_;
+}
+
+void GgufCommandLine::apply(SelectOptions& options) const {
+  if (options.engine == gguf_engine) return apply(options.gguf);
+  const std::string option = options.jobs == 1 ? given() : "--jobs";
+  if (!option.empty()) throw UsageError(option + ": expected --for llama.cpp beside it");
+}
+
 GgufQuantizeOptions GgufCommandLine::resolved(const QuantizeOptions& options,
                                               const CheckpointChoice& scheme) const {
   const auto refuse = [](bool is_given, const char* option) {
@@ -49,10 +64,7 @@ GgufQuantizeOptions GgufCommandLine::resolved(const QuantizeOptions& options,
   GgufQuantizeOptions out{options.in, options.out, {}, options.json, options.talk};
   if (!scheme.type.empty()) out.how.type = scheme.type;
   out.how.config = options.config;
-  out.how.method = method_ == "ggml" ? tq::GgufMethod::ggml : tq::GgufMethod::best;
-  out.how.imatrix = imatrix_;
-  out.how.mapping = mapping_;
-  out.how.metadata = metadata_;
+  apply(out.how);
   out.how.names = options.names;
   out.how.requantize = options.requantize;
   out.how.jobs = options.jobs;

@@ -31,6 +31,10 @@ class GgufCommandLine {
 
   // The first of the options that were given; else empty.
   [[nodiscard]] std::string given() const;
+  // Sets the options that only GGUF files have.
+  void apply(tq::GgufOptions& how) const;
+  // The same of tq select. Throws: UsageError for options of another engine.
+  void apply(SelectOptions& options) const;
   // With what other options of tq quantize say. `type` is empty where none was given. Throws:
   // UsageError for options that GGUF files do not have.
   [[nodiscard]] GgufQuantizeOptions resolved(const QuantizeOptions& options,

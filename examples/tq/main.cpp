@@ -139,11 +139,17 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
   command.add_option(
       "--for", options.engine,
       "choose among schemes that an engine runs, one for all layers that it fuses; MODEL is the "
-      "folder of a language model, and tq quantize --for --config writes the choice: " +
+      "folder of a language model (of llama.cpp: or a GGUF file, and the size is that of the GGUF "
+      "file), and the command that is printed writes the choice: " +
           tool::engine_names());
   command
       .add_option("--tensor-parallel", options.tensor_parallel,
                   "of --for: processes among which the engine divides every layer (default 1)")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--jobs", options.jobs,
+                  "of --for llama.cpp: tensors that are measured at once (default 1); the choice "
+                  "is the same")
       ->check(CLI::Range(1, 1024));
   command.add_option("-o,--output", options.out, "the .json configuration to write")->required();
   tool::add_overwrite(command, options.overwrite);
@@ -266,9 +272,15 @@ int main(int argc, char** argv) {
       "select",
       "Choose a scheme for every tensor of a file within a budget, by what each would lose");
   add_select(*select, selecting);
+  const tool::GgufCommandLine selecting_gguf(*select);
   tool::add_talk(*select, selecting.talk, tool::TalkOf::rows_and_progress);
   add_json(select, selecting.json);
-  select->callback([&] { status = run("select", [&] { tool::select(selecting); }); });
+  select->callback([&] {
+    status = run("select", [&] {
+      selecting_gguf.apply(selecting);
+      tool::select(selecting);
+    });
+  });
 
   tool::SensitivityOptions probing;
   CLI::App* sensitivity = app.add_subcommand(

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The layers of a model in the schemes of an engine, for tq select --for.
+// The weights of a model in the schemes of an engine, for tq select --for.
 
 #include "checkpoint_choice.hpp"
 #include "commands.hpp"
 
 #include <tq/store/checkpoint_measurement.hpp>
+#include <tq/store/gguf_measurement.hpp>
 
 namespace tool {
 
-// Throws: as tq::measure_checkpoint.
+// The layers of a folder. Throws: as tq::measure_checkpoint.
 [[nodiscard]] tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
                                                         const MixtureFormat& mixture);
+
+// The weights of a model in types of GGUF files. Throws: UsageError for types of other names; as
+// tq::measure_gguf.
+[[nodiscard]] tq::GgufMeasurement measured_weights(const SelectOptions& options);
 
 }  // namespace tool

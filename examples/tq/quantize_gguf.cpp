@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
-// tq quantize IN OUT.gguf: a model as llama.cpp loads it.
+// tq quantize IN OUT.gguf: a model as llama.cpp loads it; and what it loses, for tq select.
 
 #include "gguf_options.hpp"
+#include "measured_layers.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "stored_model.hpp"
 
 #include <tq/containers/tensor.hpp>
 #include <tq/json/json.hpp>
+#include <tq/layouts/gguf/block.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/scheme/closest_name.hpp>
+#include <tq/scheme/detail/known_names.hpp>
+#include <tq/store/measure_gguf.hpp>
 #include <tq/store/write_gguf.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -18,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -83,21 +90,71 @@ void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& 
   for (const std::string& note : report.notes) std::cout << "note: " << printable(note) << '\n';
 }
 
+// The types that a weight can get, by their names.
+std::vector<std::string> gguf_type_names() {
+  using tq::layouts::gguf::Type;
+  std::vector<std::string> names{"f16", "bf16"};
+  for (const tq::layouts::gguf::TypeInfo& info : tq::layouts::gguf::types)
+    if (tq::layouts::gguf::has_block(info.type) && info.type != Type::q8_1 &&
+        info.type != Type::q8_K)
+      names.emplace_back(info.name);
+  return names;
+}
+
+std::vector<tq::layouts::gguf::Type> gguf_types_of(const SelectOptions& options) {
+  const std::vector<std::string> known = gguf_type_names();
+  std::vector<tq::layouts::gguf::Type> out;
+  for (const std::string& name : options.types) {
+    const tq::layouts::gguf::TypeInfo* const info = tq::layouts::gguf::find_type(name);
+    if (info == nullptr || std::ranges::count(known, info->name) == 0)
+      throw UsageError("--types: expected " + tq::joined_names(known) + ", got \"" + name + '"' +
+                       tq::did_you_mean(name, known));
+    if (std::ranges::count(out, info->type) != 0)
+      throw UsageError("--types: expected each type once, got \"" + name + "\" twice");
+    out.push_back(info->type);
+  }
+  return out;
+}
+
+// Shows the progress of work on a GGUF file.
+class GgufTalk {
+ public:
+  GgufTalk(const char* command, tq::GgufOptions& options) {
+    options.progress = [this, command](std::uint64_t done, std::uint64_t all) {
+      if (!progress_) progress_.emplace(command, all);
+      progress_->advance(done - before_);
+      before_ = done;
+    };
+  }
+  GgufTalk(const GgufTalk&) = delete;
+  GgufTalk& operator=(const GgufTalk&) = delete;
+
+ private:
+  std::optional<Progress> progress_;
+  std::uint64_t before_ = 0;
+};
+
+tq::GgufReport written_gguf(const GgufQuantizeOptions& options) {
+  tq::GgufOptions how = options.how;
+  const GgufTalk talk("quantize", how);
+  return tq::write_gguf(options.out, options.in, how);
+}
+
 }  // namespace
+
+tq::GgufMeasurement measured_weights(const SelectOptions& options) {
+  tq::GgufOptions how = options.gguf;
+  how.names = options.names;
+  how.requantize = options.requantize;
+  how.jobs = options.jobs;
+  const std::vector<tq::layouts::gguf::Type> types = gguf_types_of(options);
+  const GgufTalk talk("measure", how);
+  return tq::measure_gguf(options.file, types, how);
+}
 
 void quantize_gguf(const GgufQuantizeOptions& options) {
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
-  tq::GgufOptions how = options.how;
-  std::optional<Progress> progress;
-  std::uint64_t before = 0;
-  how.progress = [&](std::uint64_t done, std::uint64_t all) {
-    if (!progress) progress.emplace("quantize", all);
-    progress->advance(done - before);
-    before = done;
-  };
-  const tq::GgufReport report = tq::write_gguf(options.out, options.in, how);
-  progress.reset();
-  print_gguf_report(report, options);
+  print_gguf_report(written_gguf(options), options);
 }
 
 }  // namespace tool

@@ -147,7 +147,8 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
 }
 
 GgufQuantizeOptions QuantizeCommandLine::gguf_options() {
-  if (!choice_.format.empty() || !choice_.engine.empty() || choice_.tensor_parallel != 1)
+  const bool has_engine = !choice_.engine.empty() && choice_.engine != gguf_engine;
+  if (!choice_.format.empty() || has_engine || choice_.tensor_parallel != 1)
     throw UsageError("OUT: expected a folder beside --format or --for, got a GGUF file");
   algorithm_.apply(options_, false);
   CheckpointChoice scheme;

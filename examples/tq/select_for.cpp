@@ -2,6 +2,7 @@
 // tq select --for: a scheme that an engine runs for every layer, one for layers that it fuses.
 #include "checkpoint_choice.hpp"
 #include "commands.hpp"
+#include "engine_selection.hpp"
 #include "kind_table.hpp"
 #include "measured_layers.hpp"
 #include "output.hpp"
@@ -18,31 +19,15 @@
 #include <tq/select/precision_selector.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tool {
 
 namespace {
-
-void require_no_others(const SelectOptions& options) {
-  const auto refuse = [](bool is_given, const char* option) {
-    if (is_given) throw UsageError(std::string(option) + ": expected none beside --for");
-  };
-  refuse(options.min_speedup.has_value(), "--min-speedup");
-  refuse(!options.profile.empty(), "--profile");
-  refuse(options.rows.has_value(), "--rows");
-  refuse(!options.kinds.empty(), "--quantize-kind");
-  refuse(options.all, "--all");
-  refuse(options.requantize, "--requantize");
-  refuse(options.allow_nonfinite, "--allow-nonfinite");
-  refuse(options.goal == "performance", "--goal performance");
-}
 
 // Throws: UsageError for schemes of MLX that layers of one model cannot have.
 void require_mixable(const MixtureFormat& mixture) {
@@ -69,22 +54,6 @@ MixtureFormat mixture_of(const SelectOptions& options) {
   return mixture;
 }
 
-// The fewest bytes of all layers, where fused layers have one scheme.
-std::uint64_t fewest_bytes(const tq::PrecisionModel& model) {
-  std::uint64_t sum = 0;
-  for (const tq::PrecisionNode& node : model.nodes) {
-    const auto bytes = [](const tq::PrecisionCandidate& c) { return c.bytes; };
-    sum += std::ranges::min(node.candidates, {}, bytes).bytes;
-  }
-  return sum;
-}
-
-std::uint64_t weights_of(const tq::PrecisionModel& model) {
-  std::uint64_t sum = 0;
-  for (const tq::PrecisionNode& node : model.nodes) sum += node.weights;
-  return sum;
-}
-
 tq::io::Json configuration(const tq::PrecisionSelection& selection, const std::string& format) {
   tq::io::Json layers = tq::io::Json::array();
   for (const tq::SelectedPrecision& node : selection.nodes)
@@ -93,24 +62,10 @@ tq::io::Json configuration(const tq::PrecisionSelection& selection, const std::s
   return {{"version", 1}, {"format", format}, {"layers", std::move(layers)}};
 }
 
-// A word of a command, for a shell.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
-  std::string text = "'";
-  for (const char c : word)
-    if (c == '\'') text += "'\\''";
-    else text += c;
-  return text + '\'';
-}
-
 // The command that writes the choice.
 std::string command_of(const SelectOptions& options) {
   std::string line = "tq quantize " + quoted(options.file) + " OUT --for " + options.engine +
-                     " --config " + quoted(options.out);
-  for (const std::string& name : options.names.include) line += " --include " + quoted(name);
-  for (const std::string& name : options.names.exclude) line += " --exclude " + quoted(name);
+                     " --config " + quoted(options.out) + name_options(options.names);
   if (options.tensor_parallel > 1)
     line += " --tensor-parallel " + std::to_string(options.tensor_parallel);
   return line;
@@ -139,10 +94,12 @@ void print(const tq::PrecisionSelection& selection, const tq::CheckpointMeasurem
 }  // namespace
 
 void select_for(const SelectOptions& options) {
+  if (options.engine == gguf_engine) return select_gguf(options);
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   static_cast<void>(goal_of(options));
   require_sense(options);
   require_no_others(options);
+  if (options.requantize) throw UsageError("--requantize: expected none beside --for");
   const MixtureFormat mixture = mixture_of(options);
   const StoredModel model(options.file);
   require_other_file("-o", options.out, model.files(), "MODEL");

@@ -118,6 +118,12 @@ tq::io::Json total_to_json(const PrecisionSelection& selection, std::uint64_t ke
   return out;
 }
 
+void print_proof(const PrecisionSelection& selection, const SelectOptions& options) {
+  if (selection.optimal) std::cout << "Proven: nothing within the limits is better.\n";
+  else if (selection.gap > 0 && std::isfinite(selection.gap) && options.goal != "balanced")
+    std::cout << "Not proven: at most " << short_up(100 * selection.gap) << " % from the best.\n";
+}
+
 void print_summary(const PrecisionSelection& selection, const SelectOptions& options,
                    std::uint64_t kept, const std::string& others) {
   const char* const nodes = options.engine.empty() ? " tensors, " : " layers, ";
@@ -129,9 +135,7 @@ void print_summary(const PrecisionSelection& selection, const SelectOptions& opt
   if (selection.cost.seconds > 0)
     std::cout << fixed(selection.speedup, 2)
               << " times as fast as float32, in products with activations.\n";
-  if (selection.optimal) std::cout << "Proven: nothing within the limits is better.\n";
-  else if (selection.gap > 0 && std::isfinite(selection.gap) && options.goal != "balanced")
-    std::cout << "Not proven: at most " << short_up(100 * selection.gap) << " % from the best.\n";
+  print_proof(selection, options);
   std::cout << "SQNR of all is that of the mean error, sum d^2 / sum w^2, of the "
             << (options.engine.empty() ? "tensors" : "layers")
             << "; error % is a share of it.\nThe configuration is in " << options.out << ".\n";

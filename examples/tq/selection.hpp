@@ -30,6 +30,8 @@ void require_reachable(const SelectOptions& options, std::uint64_t fewest, std::
 [[nodiscard]] tq::io::Json total_to_json(const tq::PrecisionSelection& selection,
                                          std::uint64_t kept);
 
+// Prints how far from the best the selection may be, where that is known.
+void print_proof(const tq::PrecisionSelection& selection, const SelectOptions& options);
 // Prints the sums, and where the configuration is. `others`: whose bytes are kept.
 void print_summary(const tq::PrecisionSelection& selection, const SelectOptions& options,
                    std::uint64_t kept, const std::string& others);

@@ -166,7 +166,6 @@ TEST_CASE("choices for an engine that make no sense are refused") {
   const std::vector<Case> cases{
       {{"--for", "vllm"}, "expected --max-bits, --max-bytes"},
       {{"--for", "ollama", "--max-bits", "5"}, "--for: expected vllm"},
-      {{"--for", "llama.cpp", "--max-bits", "5"}, "loads GGUF files"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48x"}, "a scheme such as int4_g64"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "nf4"}, "--types, scheme \"nf4\": --type"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "fp8_g32"}, "--group-size: expected none"},

@@ -85,6 +85,7 @@ class GgufRuleMaker {
     const std::string rest = escaped_name(rule.rest) + '$', start = "^blk\\.";
     if (rule.numbers.empty()) return {'^' + rest};
     if (types_.at(rule.rest).size() == 1) return {start + "[0-9]+" + rest};
+    if (rule.numbers.size() == 1) return {start + rule.numbers.front() + rest};
     std::vector<std::string> out;
     std::string numbers;
     for (const std::string& number : rule.numbers) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "engine_selection.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace tool {
+
+void require_no_others(const SelectOptions& options) {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given) throw UsageError(std::string(option) + ": expected none beside --for");
+  };
+  refuse(options.min_speedup.has_value(), "--min-speedup");
+  refuse(!options.profile.empty(), "--profile");
+  refuse(options.rows.has_value(), "--rows");
+  refuse(!options.kinds.empty(), "--quantize-kind");
+  refuse(options.all, "--all");
+  refuse(options.allow_nonfinite, "--allow-nonfinite");
+  refuse(options.goal == "performance", "--goal performance");
+}
+
+std::uint64_t fewest_bytes(const tq::PrecisionModel& model) {
+  std::uint64_t sum = 0;
+  for (const tq::PrecisionNode& node : model.nodes) {
+    const auto bytes = [](const tq::PrecisionCandidate& c) { return c.bytes; };
+    sum += std::ranges::min(node.candidates, {}, bytes).bytes;
+  }
+  return sum;
+}
+
+std::uint64_t weights_of(const tq::PrecisionModel& model) {
+  std::uint64_t sum = 0;
+  for (const tq::PrecisionNode& node : model.nodes) sum += node.weights;
+  return sum;
+}
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  std::string text = "'";
+  for (const char c : word)
+    if (c == '\'') text += "'\\''";
+    else text += c;
+  return text + '\'';
+}
+
+std::string name_options(const NamePatterns& names) {
+  std::string line;
+  for (const std::string& name : names.include) line += " --include " + quoted(name);
+  for (const std::string& name : names.exclude) line += " --exclude " + quoted(name);
+  return line;
+}
+
+}  // namespace tool

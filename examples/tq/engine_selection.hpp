@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What selections for engines share: tq select --for.
+
+#include "commands.hpp"
+
+#include <tq/select/precision_model.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace tool {
+
+// Throws: UsageError for options that no engine's selection has.
+void require_no_others(const SelectOptions& options);
+
+// The fewest bytes of all nodes, where tied nodes have one scheme; their elements.
+[[nodiscard]] std::uint64_t fewest_bytes(const tq::PrecisionModel& model);
+[[nodiscard]] std::uint64_t weights_of(const tq::PrecisionModel& model);
+
+// A word of a command, for a shell.
+[[nodiscard]] std::string quoted(const std::string& word);
+// " --include ..." and " --exclude ..." of a command.
+[[nodiscard]] std::string name_options(const NamePatterns& names);
+
+// The selection for llama.cpp: types of a GGUF file. `select_for` comes here.
+void select_gguf(const SelectOptions& options);
+
+}  // namespace tool
