@@ -3,6 +3,7 @@
 
 #include "gguf_options.hpp"
 #include "measured_layers.hpp"
+#include "option_names.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "stored_model.hpp"
@@ -87,7 +88,8 @@ void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& 
             << " % saved\n";
   for (const std::string& name : report.dropped)
     std::cout << "tensor left out: " << printable(name) << '\n';
-  for (const std::string& note : report.notes) std::cout << "note: " << printable(note) << '\n';
+  for (const std::string& note : report.notes)
+    std::cout << "note: " << printable(with_option_names(note)) << '\n';
 }
 
 // The types that a weight can get, by their names.

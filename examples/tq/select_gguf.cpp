@@ -5,6 +5,7 @@
 #include "gguf_options.hpp"
 #include "kind_table.hpp"
 #include "measured_layers.hpp"
+#include "option_names.hpp"
 #include "output.hpp"
 #include "output_files.hpp"
 #include "precision.hpp"
@@ -100,7 +101,8 @@ void print_gguf_selection(const tq::PrecisionSelection& selection,
   print_proof(selection, options);
   std::cout << "SQNR of all is that of sum d^2 / sum w^2 over all weights; error % is a share of "
                "sum d^2.\n";
-  for (const std::string& note : measured.notes) std::cout << "note: " << printable(note) << '\n';
+  for (const std::string& note : measured.notes)
+    std::cout << "note: " << printable(with_option_names(note)) << '\n';
   std::cout << "The mix is in " << options.out << ".\n" << gguf_command_of(options) << '\n';
 }
 
