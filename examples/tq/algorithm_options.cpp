@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "algorithm_options.hpp"
 
+#include "output.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,12 +12,14 @@ namespace tool {
 AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
   tq::WeightAlgorithm& a = algorithm_;
   const auto names = [](std::vector<std::string> known) { return CLI::IsMember(std::move(known)); };
-  name_ = command
-              .add_option("--algorithm", a.name,
-                          "how codes are chosen: rtn (to nearest, the default); rtn-weighted, with "
-                          "scales that are searched; gptq, which makes up for errors of codes. The "
-                          "last two take --hessian or --activations")
-              ->check(names(tq::weight_algorithm_names()));
+  name_ =
+      command
+          .add_option("--algorithm", a.name,
+                      "how codes are chosen: rtn (to nearest, the default); rtn-weighted, with "
+                      "scales that are searched; gptq, which makes up for errors of codes; hqq, "
+                      "which needs no data and finds offsets of --symmetry float_offset. "
+                      "rtn-weighted and gptq take --hessian or --activations")
+          ->check(names(tq::weight_algorithm_names()));
   const auto setting = [&](const char* field, const CLI::Option* option) {
     settings_.emplace_back(field, option);
   };
@@ -40,11 +44,16 @@ AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
   setting("allow_few_tokens",
           command.add_flag("--allow-few-tokens", a.allow_few_tokens,
                            "take Hessians of fewer tokens than a quarter of the inputs"));
+  setting("norm", command
+                      .add_option("--norm", a.norm,
+                                  "of hqq: the power of errors that counts, above 0 and at most 1 "
+                                  "(default 0.7)")
+                      ->check(CLI::Range(0.0, 1.0)));
   setting("fallback",
           command
               .add_option("--fallback", a.fallback,
-                          "rtn: round weights whose activations are missing, which the report "
-                          "counts; without it they are an error")
+                          "rtn: round weights whose activations are missing, or that are no "
+                          "matrices, which the report counts; without it they are an error")
               ->check(names({"rtn"})));
   command.add_option(
       "--hessian", hessian_,
@@ -83,7 +92,10 @@ void AlgorithmOptions::apply(QuantizeOptions& options, bool has_config) const {
                          : std::string(has_file ? "--hessian" : "--activations") +
                                ": expected none with --algorithm " + algorithm_.name);
   if (std::isnan(algorithm_.damping)) throw UsageError("--damping: expected a number, got nan");
-  if (algorithm_.needs_hessian() && options.allow_nonfinite)
+  if (!(algorithm_.norm > 0))
+    throw UsageError("--norm: expected a number above 0 and at most 1, got " +
+                     exact_number(algorithm_.norm));
+  if (algorithm_.name != "rtn" && options.allow_nonfinite)
     throw UsageError("--allow-nonfinite: expected none with --algorithm " + algorithm_.name +
                      ", which takes finite weights");
   options.algorithm = algorithm_;

@@ -58,7 +58,7 @@ GgufQuantizeOptions GgufCommandLine::resolved(const QuantizeOptions& options,
   refuse(!options.kinds.empty(), "--quantize-kind");
   refuse(options.all, "--all");
   refuse(options.allow_nonfinite, "--allow-nonfinite");
-  refuse(options.algorithm.needs_hessian(), "--algorithm");
+  refuse(options.algorithm.name != "rtn", "--algorithm");
   if (!options.config.empty() && !scheme.type.empty())
     throw UsageError("--type: expected none beside --config, which has the types");
   GgufQuantizeOptions out{options.in, options.out, {}, options.json, options.talk};

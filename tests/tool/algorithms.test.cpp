@@ -133,7 +133,7 @@ TEST_CASE("weights without activations are an error, or counted") {
   rounding.insert(rounding.end(), {"--fallback", "rtn"});
   const std::string text = succeed(quantize(folder, "q.safetensors", rounding));
   CHECK(has(text, "1 weights with a loss of "));
-  CHECK(has(text, "1 weights without activations, rounded to nearest"));
+  CHECK(has(text, "1 weights by the fallback, rounded to nearest"));
   CHECK(has(text, "rtn (fallback)"));
 
   tq::io::write_npz(folder("few.npz"), std::vector<Tensor>{batch("fc1", 7, 3), batch("fc2", 7, 4)});
@@ -143,6 +143,42 @@ TEST_CASE("weights without activations are an error, or counted") {
             "them)"));
   few.emplace_back("--allow-few-tokens");
   succeed(quantize(folder, "f.safetensors", few));
+}
+
+TEST_CASE("offsets are found without data, and only where a scheme has them") {
+  const Folder folder("hqq");
+  write_layers(folder);
+  const auto hqq = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.begin(), {"quantize", folder("m.safetensors"), folder(out), "--type",
+                               "uint3_g32", "--algorithm", "hqq"});
+    return more;
+  };
+  const std::vector<std::string> offsets{"--symmetry", "float_offset"};
+  const std::string text = succeed(hqq("a.safetensors", offsets));
+  CHECK(has(text, "2 weights with absolute errors that add up to "));
+  const Json report = Json::parse(succeed(hqq(
+      "b.safetensors", {"--symmetry", "float_offset", "--jobs", "2", "--norm", "0.7", "--json"})));
+  CHECK(content(folder("a.safetensors")) == content(folder("b.safetensors")));
+  double error = 0;
+  for (const Json& tensor : report["tensors"]) {
+    CHECK(tensor["algorithm"]["name"] == "hqq");
+    CHECK(tensor["algorithm"]["loss"] < tensor["algorithm"]["loss_of_rounding"]);
+    CHECK_FALSE(tensor["algorithm"].contains("tokens"));
+    error += tensor["algorithm"]["loss"].get<double>();
+  }
+  CHECK(report["total"]["algorithm"]["weights"] == 2);
+  CHECK(report["total"]["algorithm"]["absolute_error"] == error);
+  CHECK(report["total"]["algorithm"]["loss"] == 0);
+
+  std::ofstream(folder("c.json")) << R"({"version": 1, "default": {"type": "uint3", "granularity":
+    "per_group", "group_size": 32, "symmetry": "float_offset"}, "algorithm": "hqq"})";
+  succeed(
+      {"quantize", folder("m.safetensors"), folder("c.safetensors"), "--config", folder("c.json")});
+  CHECK(content(folder("c.safetensors")) == content(folder("a.safetensors")));
+
+  CHECK(has(fail(1, hqq("x.safetensors", {})),
+            "tensor \"fc1.weight\": expected symmetry float_offset for algorithm hqq, got uint3"));
+  CHECK_FALSE(fs::exists(folder("x.safetensors")));
 }
 
 TEST_CASE("options of algorithms that make no sense are refused") {
@@ -159,6 +195,12 @@ TEST_CASE("options of algorithms that make no sense are refused") {
   refuses({"--algorithm", "gptq", "--hessian", "h.npz", "--activations", "a.npz"},
           "--activations: expected none beside --hessian");
   refuses({"--algorithm", "gptk"}, "--algorithm");
+  refuses({"--algorithm", "hqq", "--hessian", "h.npz"},
+          "--hessian: expected none with --algorithm hqq");
+  refuses({"--algorithm", "hqq", "--damping", "0.1"},
+          "--damping: expected none with --algorithm hqq");
+  refuses({"--algorithm", "hqq", "--norm", "0"}, "--norm: expected a number above 0");
+  refuses({"--algorithm", "hqq", "--allow-nonfinite"}, "--allow-nonfinite: expected none");
   std::ofstream(folder("c.json")) << R"({"version": 1, "algorithm": "gptq"})";
   CHECK(has(fail(2, {"quantize", folder("m.safetensors"), folder("q.safetensors"), "--config",
                      folder("c.json"), "--algorithm", "gptq"}),

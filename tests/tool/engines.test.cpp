@@ -233,7 +233,7 @@ TEST_CASE("layers of a folder for an engine are encoded by an algorithm") {
   const std::string said =
       succeed(write("out", {"--hessian", hessian, "--fallback", "rtn", "--jobs", "2"}));
   CHECK(has(said, "2 weights with a loss of "));
-  CHECK(has(said, "1 weights without activations, rounded to nearest"));
+  CHECK(has(said, "1 weights by the fallback, rounded to nearest"));
   CHECK(has(said, "3 linear layers in compressed-tensors int4"));
   const Json json = Json::parse(
       succeed(write("json", {"--activations", folder("acts"), "--fallback", "rtn", "--json"})));

@@ -44,6 +44,11 @@ namespace detail {
   if (given.has("sweeps"))
     out.sweeps = static_cast<std::size_t>(given.integer("sweeps", 0, WeightAlgorithm::most_sweeps));
   if (given.has("allow_few_tokens")) out.allow_few_tokens = given.boolean("allow_few_tokens");
+  if (given.has("norm")) {
+    out.norm = given.number("norm");
+    if (!(out.norm > 0 && out.norm <= 1))
+      given.refuse("norm", "a number above 0 and at most 1", JsonFields::got(value["norm"]));
+  }
   if (given.has("fallback")) out.fallback = given.one_of("fallback", {"rtn"});
   if (given.has("inputs")) out.inputs = given.string("inputs");
   given.finish();
@@ -63,6 +68,7 @@ namespace detail {
                  {"damping", algorithm.damping},
                  {"sweeps", algorithm.sweeps},
                  {"allow_few_tokens", algorithm.allow_few_tokens},
+                 {"norm", algorithm.norm},
                  {"fallback", algorithm.fallback},
                  {"inputs", algorithm.inputs}},
       defaults{{"order", usual.order},
@@ -70,6 +76,7 @@ namespace detail {
                {"damping", usual.damping},
                {"sweeps", usual.sweeps},
                {"allow_few_tokens", usual.allow_few_tokens},
+               {"norm", usual.norm},
                {"fallback", usual.fallback},
                {"inputs", usual.inputs}};
   for (const std::string& key : weight_algorithm_fields(algorithm.name))

@@ -300,7 +300,7 @@ namespace detail {
 inline void require_algorithm(const std::string& place, QuantMode mode,
                               const WeightAlgorithm& algorithm) {
   at_place(place, [&] { tq::validate(algorithm); });
-  if (mode != QuantMode::static_ && algorithm.needs_hessian())
+  if (mode != QuantMode::static_ && algorithm.name != "rtn")
     raise(errc::bad_argument, place + ": expected none but \"rtn\" in mode \"" +
                                   std::string(to_string(mode)) + "\", got \"" + algorithm.name +
                                   "\"");
@@ -308,11 +308,11 @@ inline void require_algorithm(const std::string& place, QuantMode mode,
 
 }  // namespace detail
 
-/// True where `config` asks for an algorithm that takes the Hessian of inputs.
-[[nodiscard]] inline bool needs_hessians(const QuantConfig& config) {
-  return config.algorithm.needs_hessian() ||
+/// True where `config` asks for an algorithm other than rounding to nearest.
+[[nodiscard]] inline bool has_algorithms(const QuantConfig& config) {
+  return config.algorithm.name != "rtn" ||
          std::ranges::any_of(config.nodes, [](const NodeRule& rule) {
-           return rule.algorithm && rule.algorithm->needs_hessian();
+           return rule.algorithm && rule.algorithm->name != "rtn";
          });
 }
 

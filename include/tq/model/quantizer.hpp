@@ -42,14 +42,13 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend>
 class Quantizer {
  public:
-  /// Throws: as `validate` of the configuration; `errc::unsupported` for algorithms that take the
-  /// Hessian of inputs, which `convert_model` has.
+  /// Throws: as `validate` of the configuration; `errc::unsupported` for algorithms other than rtn,
+  /// which `convert_model` has.
   explicit Quantizer(QuantConfig config) : decider_(std::move(config)) {
     validate<Types, ScaleTypes>(this->config());
-    if (needs_hessians(this->config()))
+    if (has_algorithms(this->config()))
       raise(errc::unsupported,
-            "tq::Quantizer: expected no algorithm but rtn, got one that takes Hessians: "
-            "tq::convert_model has it");
+            "tq::Quantizer: expected no algorithm but rtn, got another: tq::convert_model has it");
   }
   /// One that continues from what `state` gave. Throws: as above and as `add`; `errc::bad_argument`
   /// where an observer is not the one of the configuration.

@@ -11,6 +11,7 @@
 #include <tq/ptq/coordinate_descent.hpp>
 #include <tq/ptq/detail/encoded_codes_of.hpp>
 #include <tq/ptq/detail/encoded_rounding.hpp>
+#include <tq/ptq/detail/hqq_encoded.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/detail/searched_scales.hpp>
 #include <tq/ptq/factor.hpp>
@@ -104,6 +105,14 @@ WeightReport gptq_encoded(const ConstTensorView& view, const H& h, const WeightA
   return report;
 }
 
+/// Checks the algorithm. Throws: as `validate`; `errc::bad_argument` for "hqq".
+inline void require_takes_hessian(const std::string& function, const WeightAlgorithm& algorithm) {
+  validate(algorithm);
+  if (algorithm.name == "hqq")
+    raise(errc::bad_argument,
+          function + ": expected rtn, rtn-weighted or gptq beside a Hessian, got hqq");
+}
+
 template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
 [[nodiscard]] double loss_of_codes(const ConstTensorView& view, const H& h, EncodedTensor& tensor,
                                    const EncodedLayout& layout, const E& executor) {
@@ -161,7 +170,8 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 }
 
 /// Chooses the codes of `tensor` for `weights` [outputs, inputs] anew, under the parameters that it
-/// has: by error feedback for "gptq", to nearest for the others. Throws: `errc::shape_mismatch` for
+/// has: by error feedback for "gptq", to nearest for "rtn" and "rtn-weighted". Throws:
+/// `errc::bad_argument` for "hqq", which has parameters of its own; `errc::shape_mismatch` for
 /// weights of another shape, and for a Hessian of other inputs; as `gptq` and `factor`; as `decode`
 /// for parameters that the scheme does not have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
@@ -170,7 +180,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 WeightReport recode_weights(const X& weights, const H& h, const WeightAlgorithm& algorithm,
                             EncodedTensor& tensor, const E& executor = serial) {
   constexpr const char* function = "tq::recode_weights";
-  validate(algorithm);
+  detail::require_takes_hessian(function, algorithm);
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
   detail::require_weights(function, view, h.inputs());
@@ -194,34 +204,89 @@ struct EncodedWeights {
   WeightReport report;
 };
 
+namespace detail {
+
+/// Weights by an algorithm that takes a Hessian, and their losses. `of_ranges()` has parameters of
+/// ranges, `of_search()` parameters that are searched: tensors of the shape of `view`.
+template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E,
+          class OfRanges, class OfSearch>
+[[nodiscard]] EncodedWeights encode_with(const ConstTensorView& view, const H& h,
+                                         const WeightAlgorithm& algorithm, const E& executor,
+                                         const OfRanges& of_ranges, const OfSearch& of_search) {
+  const auto recode = [&](const WeightAlgorithm& by, EncodedTensor& tensor) {
+    return recode_weights<Types, ScaleTypes, B, Arch>(view, h, by, tensor, executor);
+  };
+  double loss_of_rtn = 0;
+  const bool is_rounding = algorithm.name == "rtn-weighted";
+  if (is_rounding) {
+    EncodedTensor rounded = of_ranges();
+    loss_of_rtn = recode({.name = "rtn"}, rounded).loss;
+  }
+  EncodedWeights out{searches_scales(algorithm) ? of_search() : of_ranges(), {}};
+  out.report = recode(algorithm, out.tensor);
+  if (is_rounding) out.report.loss_of_rounding = loss_of_rtn;
+  return out;
+}
+
+}  // namespace detail
+
 /// Weights [outputs, inputs] in a scheme and by an algorithm that are values, with the same bits on
 /// every machine and for every executor. `h` has the mean products of their inputs. Throws: as
-/// `encode`; as `weighted_parameters` for scales that are searched; as `recode_weights`.
+/// `encode`; as `weighted_parameters` for scales that are searched; as `recode_weights`;
+/// `errc::bad_argument` for "hqq", which takes no Hessian.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, class Arch = arch::native, HessianMatrix H,
           Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] EncodedWeights encode_weights(const X& weights, const QuantSpec& spec, const H& h,
                                             const WeightAlgorithm& algorithm,
                                             const E& executor = serial) {
-  validate(algorithm);
-  const auto floats = detail::read_floats("tq::encode_weights", weights);
+  constexpr const char* function = "tq::encode_weights";
+  detail::require_takes_hessian(function, algorithm);
+  const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
-  detail::require_weights("tq::encode_weights", view, h.inputs());
-  const bool searches = detail::searches_scales(algorithm);
-  EncodedWeights out;
-  double loss_of_rtn = 0;
-  if (!searches || algorithm.name != "gptq")
-    out.tensor = encode<Types, ScaleTypes, B>(view, spec, NonFinite::raise, executor);
-  if (algorithm.name == "rtn-weighted") {
-    const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, view.shape());
-    loss_of_rtn =
-        detail::loss_of_codes<Types, ScaleTypes, B, Arch>(view, h, out.tensor, layout, executor);
-  }
-  if (searches)
-    out.tensor = weighted_parameters<Types, ScaleTypes, B>(
-        view, spec, WeightedSearch(h, algorithm.damping), executor);
-  out.report = recode_weights<Types, ScaleTypes, B, Arch>(view, h, algorithm, out.tensor, executor);
-  if (algorithm.name == "rtn-weighted") out.report.loss_of_rounding = loss_of_rtn;
+  detail::require_weights(function, view, h.inputs());
+  return detail::encode_with<Types, ScaleTypes, B, Arch>(
+      view, h, algorithm, executor,
+      [&] { return encode<Types, ScaleTypes, B>(view, spec, NonFinite::raise, executor); },
+      [&] {
+        return weighted_parameters<Types, ScaleTypes, B>(
+            view, spec, WeightedSearch(h, algorithm.damping), executor);
+      });
+}
+
+/// The same by "hqq" or "rtn", which need no Hessian. Scales are those of ranges, and hqq keeps the
+/// best offset of each group by its mean absolute error. The losses are sums of absolute errors of
+/// weights. Throws: as `encode`; `errc::bad_argument` for algorithms that need a Hessian;
+/// `errc::unsupported` for "hqq" and a scheme without float offsets; `errc::shape_mismatch` for
+/// weights of another rank; `errc::not_finite` for NaN or infinite weights.
+template <class Types = all_integers, class ScaleTypes = TypeList<float>,
+          Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
+[[nodiscard]] EncodedWeights encode_weights(const X& weights, const QuantSpec& spec,
+                                            const WeightAlgorithm& algorithm,
+                                            const E& executor = serial) {
+  constexpr const char* function = "tq::encode_weights";
+  validate(algorithm);
+  if (algorithm.needs_hessian())
+    raise(errc::bad_argument, std::string(function) + ": expected a Hessian for algorithm " +
+                                  algorithm.name + ", got none");
+  const auto floats = detail::read_floats(function, weights);
+  const auto& view = floats.view();
+  if (view.shape().rank() != 2)
+    raise(errc::shape_mismatch, std::string(function) +
+                                    ": expected weights of shape [outputs, inputs], got " +
+                                    to_string(view.shape()));
+  detail::require_weights(function, view, view.shape()[1]);
+  const bool is_hqq = algorithm.name == "hqq";
+  if (is_hqq) detail::require_float_offsets(function, spec);
+  EncodedWeights out{encode<Types, ScaleTypes, B>(view, spec, NonFinite::raise, executor),
+                     {.algorithm = algorithm.name}};
+  out.report.loss = out.report.loss_of_rounding =
+      detail::absolute_error<Types, ScaleTypes>(view, out.tensor);
+  if (!is_hqq || view.size() == 0) return out;
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, view.shape());
+  detail::set_hqq_offsets<Types, ScaleTypes, B>(view, {.norm = algorithm.norm}, out.tensor, layout,
+                                                executor);
+  out.report.loss = detail::absolute_error<Types, ScaleTypes>(view, out.tensor);
   return out;
 }
 

@@ -39,6 +39,7 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
     const E& executor = serial) {
   using T = typename Params::type;
   using Stored = typename Params::scale_type;
+  using Moved = detail::MovedOffset<Stored, OffsetAffine>;
   constexpr const char* function = "tq::hqq";
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
@@ -63,7 +64,8 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
                           detail::BlockSearch<detail::BlockRounding<B, Params>>(), executor,
                           [&](auto& block, std::size_t i) {
                             ranges[i] = block.seen();
-                            offsets[i] = detail::hqq_offset<Params>(block, options);
+                            const Moved start(Params::codes, fit_affine<Params>(block.seen()));
+                            offsets[i] = detail::hqq_offset(block, start, options).stored();
                           });
   auto scales =
       Scales<Stored>::template fit<T, typename Params::symmetry_type, numerics_of<Params>>(ranges);

@@ -13,21 +13,24 @@
 
 namespace tq {
 
-/// An algorithm by name, and its settings. All but "rtn" need the Hessian of the inputs.
+/// An algorithm by name, and its settings.
 struct WeightAlgorithm {
   /// "rtn": rounding to nearest. "rtn-weighted": the same under scales that are searched with the
-  /// mean squares of inputs as weights. "gptq": error feedback.
+  /// mean squares of inputs as weights. "gptq": error feedback. "hqq": float offsets by
+  /// half-quadratic splitting. "rtn-weighted" and "gptq" need the Hessian of the inputs.
   std::string name = "rtn";
   std::string order = "activation";  ///< of columns: "activation", "group" or "natural"
   std::string scales = "weighted";   ///< of gptq: "weighted", as of rtn-weighted, or "min_max"
   double damping = 0.01;             ///< as that of `FactorOptions`
   std::size_t sweeps = 2;            ///< of coordinate descent, after gptq
   bool allow_few_tokens = false;     ///< as that of `FactorOptions`
-  std::string fallback{};            ///< "rtn" for weights without a Hessian; empty: an error
-  std::string inputs{};              ///< the name of the Hessian; empty: that of the weight
+  double norm = 0.7;                 ///< as that of `HqqOptions`
+  std::string fallback{};  ///< "rtn" for weights without a Hessian, and for those that are
+                           ///< no matrices; empty: an error
+  std::string inputs{};    ///< the name of the Hessian; empty: that of the weight
 
   /// True for an algorithm that takes the Hessian of the inputs.
-  [[nodiscard]] bool needs_hessian() const noexcept { return name != "rtn"; }
+  [[nodiscard]] bool needs_hessian() const noexcept { return name != "rtn" && name != "hqq"; }
 
   static constexpr std::size_t most_sweeps = 1000;
 
@@ -36,7 +39,7 @@ struct WeightAlgorithm {
 
 /// Names of algorithms.
 [[nodiscard]] inline std::vector<std::string> weight_algorithm_names() {
-  return {"rtn", "rtn-weighted", "gptq"};
+  return {"rtn", "rtn-weighted", "gptq", "hqq"};
 }
 /// Names of orders of columns.
 [[nodiscard]] inline std::vector<std::string> weight_order_names() {
@@ -51,11 +54,12 @@ struct WeightAlgorithm {
 [[nodiscard]] inline std::vector<std::string> weight_algorithm_fields(std::string_view name) {
   if (name == "rtn") return {};
   if (name == "rtn-weighted") return {"damping", "fallback", "inputs"};
+  if (name == "hqq") return {"norm", "fallback"};
   return {"order", "scales", "damping", "sweeps", "allow_few_tokens", "fallback", "inputs"};
 }
 
 /// Checks names and ranges. Throws: `errc::unknown_name`; `errc::bad_argument` for damping outside
-/// [0, 1e6] and more than `most_sweeps`.
+/// [0, 1e6], a norm outside (0, 1], and more than `most_sweeps`.
 inline void validate(const WeightAlgorithm& algorithm) {
   require_one_of("tq::WeightAlgorithm: name", weight_algorithm_names(), algorithm.name);
   require_one_of("tq::WeightAlgorithm: order", weight_order_names(), algorithm.order);
@@ -65,6 +69,9 @@ inline void validate(const WeightAlgorithm& algorithm) {
   if (!(algorithm.damping >= 0 && algorithm.damping <= 1e6))
     raise(errc::bad_argument, "tq::WeightAlgorithm: damping: expected 0 to 1e6, got " +
                                   detail::number_text(static_cast<float>(algorithm.damping)));
+  if (!(algorithm.norm > 0 && algorithm.norm <= 1))
+    raise(errc::bad_argument, "tq::WeightAlgorithm: norm: expected above 0 and at most 1, got " +
+                                  detail::number_text(static_cast<float>(algorithm.norm)));
   if (algorithm.sweeps > WeightAlgorithm::most_sweeps)
     raise(errc::bad_argument, "tq::WeightAlgorithm: sweeps: expected at most " +
                                   std::to_string(WeightAlgorithm::most_sweeps) + ", got " +

@@ -70,6 +70,7 @@ class Schema {
     if (keyword == "not") return !accepts(rule, value);
     if (keyword == "if") return !accepts(rule, value) || accepts(schema.at("then"), value);
     if (keyword == "minimum") return !value.is_number() || value >= rule;
+    if (keyword == "exclusiveMinimum") return !value.is_number() || value > rule;
     if (keyword == "maximum") return !value.is_number() || value <= rule;
     if (keyword == "minLength")
       return !value.is_string() || value.get<std::string>().size() >= rule.get<std::size_t>();
@@ -149,6 +150,7 @@ std::vector<QuantConfig> good_configs() {
       QuantConfig::of("uint4"),
       QuantConfig::int4().with_float_kinds({}),
       QuantConfig::int4().with_algorithm({.name = "gptq"}),
+      QuantConfig::int4().with_algorithm({.name = "hqq", .norm = 0.5, .fallback = "rtn"}),
       QuantConfig::int4()
           .with_algorithm({.name = "rtn-weighted", .damping = 0.5, .fallback = "rtn"})
           .with_rule({.which = NodeSelector::name("a"),
@@ -328,6 +330,12 @@ TEST_CASE("bad configurations are refused with the place of the fault") {
               "algorithm.damping: ", "expected a number in [0, 1000000]", true},
           Bad{R"("algorithm": {"name": "gptq", "sweeps": 1.5})",
               "algorithm.sweeps: ", "expected an integer", true},
+          Bad{R"("algorithm": {"name": "hqq", "norm": 0})",
+              "algorithm.norm: ", "expected a number above 0 and at most 1", true},
+          Bad{R"("algorithm": {"name": "hqq", "damping": 0.5})",
+              "algorithm.damping: ", "expected one of the fields name, norm, fallback", false},
+          Bad{R"("mode": "dynamic", "algorithm": "hqq")",
+              "algorithm: ", "expected none but \"rtn\" in mode \"dynamic\"", false},
           Bad{R"("algorithm": {"name": "gptq", "fallback": "gptq"})",
               "algorithm.fallback: ", "expected one of rtn", true},
           Bad{R"("algorithm": {"name": "rtn", "order": "natural"})",

@@ -6,6 +6,7 @@
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/hqq.hpp>
 #include <tq/ptq/weighted_search.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/named_schemes.hpp>
@@ -157,6 +158,56 @@ TEST_CASE("encode_weights counts the loss of rounding for weighted scales") {
   CHECK(weighted.algorithm == "rtn-weighted");
 }
 
+TEMPLATE_TEST_CASE("offsets by half-quadratic splitting have the bits of static parameters", "",
+                   (tq::QuantParams<tq::uint3, tq::PerGroup<16>, tq::FloatOffset>),
+                   (tq::QuantParams<tq::int4, tq::PerChannel<0>, tq::FloatOffset, tq::float16>),
+                   (tq::QuantParams<tq::uint8, tq::PerTensor, tq::FloatOffset, tq::bfloat16>)) {
+  const Layer layer;
+  const tq::QuantizedTensor<TestType> expected = tq::hqq<TestType>(layer.view());
+  const tq::QuantSpec spec = tq::spec_of(expected.params());
+  const auto hqq = [&](const tq::WeightAlgorithm& how, const auto& executor) {
+    return tq::encode_weights<Types, Scales>(layer.view(), spec, how, executor);
+  };
+  const tq::EncodedWeights got = hqq({.name = "hqq"}, tq::serial);
+  check_same(got.tensor, tq::to_encoded(expected));
+  const tq::EncodedWeights other = hqq({.name = "hqq", .norm = 0.4}, test::Threads{});
+  check_same(other.tensor, tq::to_encoded(tq::hqq<TestType>(layer.view(), {.norm = 0.4})));
+  const tq::EncodedWeights rounded = hqq({.name = "rtn"}, tq::serial);
+  check_same(rounded.tensor, tq::encode<Types, Scales>(layer.view(), spec));
+  const auto error = [&](const tq::EncodedTensor& tensor) {
+    const std::vector<float> values = tq::decode<Types, Scales>(tensor);
+    long double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      sum += std::fabs(static_cast<long double>(layer.w[i]) - values[i]);
+    return static_cast<double>(sum);
+  };
+  CHECK(got.report.algorithm == "hqq");
+  CHECK(std::abs(got.report.loss - error(got.tensor)) < 1e-9);
+  CHECK(std::abs(got.report.loss_of_rounding - error(rounded.tensor)) < 1e-9);
+  CHECK(got.report.loss <= got.report.loss_of_rounding);
+  CHECK(rounded.report.loss == got.report.loss_of_rounding);
+  CHECK(got.report.tokens == 0);
+}
+
+TEST_CASE("algorithms are refused without what they need") {
+  const Layer layer;
+  const auto refused = [&](tq::errc code, const char* spec, const tq::WeightAlgorithm& how) {
+    return test::refused(code, [&] {
+      (void)tq::encode_weights<Types, Scales>(layer.view(), tq::named_scheme(spec), how);
+    });
+  };
+  CHECK(refused(tq::errc::unsupported, "uint3_g32", {.name = "hqq"})
+            .starts_with("tq::encode_weights: expected symmetry float_offset for algorithm hqq, "
+                         "got uint3"));
+  CHECK(refused(tq::errc::bad_argument, "int8", {.name = "gptq"}) ==
+        "tq::encode_weights: expected a Hessian for algorithm gptq, got none");
+  CHECK(refused(tq::errc::bad_argument, "int8", {.name = "hqq", .norm = 1.5}) ==
+        "tq::WeightAlgorithm: norm: expected above 0 and at most 1, got 1.5");
+  CHECK(test::refused(tq::errc::bad_argument, [&] {
+          (void)encoded(layer, tq::QuantSpec(), {.name = "hqq"});
+        }) == "tq::encode_weights: expected rtn, rtn-weighted or gptq beside a Hessian, got hqq");
+}
+
 TEST_CASE("recode_weights keeps parameters") {
   const Layer layer;
   tq::EncodedTensor tensor = tq::encode<Types, Scales>(layer.view(), tq::named_scheme("int3_g32"));
@@ -172,11 +223,12 @@ TEST_CASE("recode_weights keeps parameters") {
 TEST_CASE("encode_weights refuses what it cannot do") {
   const Layer layer;
   const tq::QuantSpec spec;
-  CHECK(test::refused(tq::errc::unknown_name,
-                      [&] { (void)encoded(layer, spec, {.name = "gptk"}); }) ==
-        std::string(
-            "tq::WeightAlgorithm: name: expected one of rtn, rtn-weighted, gptq, got \"gptk\"; "
-            "did you mean \"gptq\"?"));
+  CHECK(
+      test::refused(tq::errc::unknown_name,
+                    [&] { (void)encoded(layer, spec, {.name = "gptk"}); }) ==
+      std::string(
+          "tq::WeightAlgorithm: name: expected one of rtn, rtn-weighted, gptq, hqq, got \"gptk\"; "
+          "did you mean \"gptq\"?"));
   CHECK(test::refused(tq::errc::bad_argument, [&] {
           (void)encoded(layer, spec, {.name = "gptq", .damping = -1});
         }) == "tq::WeightAlgorithm: damping: expected 0 to 1e6, got -1");

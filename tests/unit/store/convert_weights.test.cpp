@@ -121,6 +121,58 @@ TEST_CASE("a configuration has an algorithm for each tensor") {
   CHECK_THROWS_AS(convert_model<Small>(in, out, folder / "c.json", options), store::OptionError);
 }
 
+TEST_CASE("offsets of a model are found without Hessians, for all weights and for some") {
+  const TempDir folder;
+  const fs::path in = folder / "in", out = folder / "out", whole = folder / "whole";
+  fs::create_directory(in);
+  write_matrices(in / "a.safetensors", {{"fc1.weight", 1}});
+  write_matrices(in / "b.safetensors", {{"fc2.weight", 2}});
+  spill(in / "model.safetensors.index.json",
+        R"({"metadata": {"total_size": 3072},
+            "weight_map": {"fc1.weight": "a.safetensors", "fc2.weight": "b.safetensors"}})");
+  QuantSpec spec = by_groups;
+  spec.symmetry = FloatOffset::name;
+  const auto wanted = [&](unsigned seed) {
+    const std::vector<float> w = weights(seed);
+    return encode_weights<Types>(ConstTensorView(w.data(), {outputs, width}), spec,
+                                 {.name = "hqq"});
+  };
+  ConvertOptions options;
+  options.algorithm = {.name = "hqq"};
+  const ConversionReport report = convert_model<Small>(in, whole, spec, options);
+  CHECK(is_same(Small(whole).load<EncodedTensor>("fc1.weight"), wanted(1).tensor));
+  CHECK(is_same(Small(whole).load<EncodedTensor>("fc2.weight"), wanted(2).tensor));
+  CHECK(of(report, "fc2.weight").weights == wanted(2).report);
+
+  ConvertOptions stops = options;
+  stops.jobs = 2;
+  stops.progress = [&](std::uint64_t done, std::uint64_t all) {
+    if (done == all) throw std::runtime_error("enough");
+  };
+  test::refused(errc::io_failure, [&] { (void)convert_model<Small>(in, out, spec, stops); });
+  ConvertOptions others = options;
+  others.algorithm.norm = 0.5;
+  test::raises(errc::bad_argument, {"unfinished run with other options"},
+               [&] { (void)convert_model<Small>(in, out, spec, others); });
+  const ConversionReport rest = convert_model<Small>(in, out, spec, options);
+  CHECK(rest.reused_shards.value_or(0) >= 1);
+  CHECK(of(rest, "fc1.weight").weights == wanted(1).report);
+  for (const char* shard : {"a.safetensors", "b.safetensors"})
+    CHECK(slurp(out / shard) == slurp(whole / shard));
+
+  spill(folder / "c.json", R"({"version": 1, "default": "int4_g32", "nodes": [
+    {"name": "fc1.weight", "algorithm": "hqq", "scheme": {"type": "int4", "granularity": "per_group",
+     "group_size": 32, "symmetry": "float_offset"}}]})");
+  (void)convert_model<Small>(in, folder / "config", folder / "c.json");
+  CHECK(is_same(Small(folder / "config").load<EncodedTensor>("fc1.weight"), wanted(1).tensor));
+
+  test::raises(
+      errc::unsupported,
+      {"tensor \"fc1.weight\": expected symmetry float_offset for algorithm hqq, got int4"},
+      [&] { (void)convert_model<Small>(in, folder / "x", by_groups, options); });
+  CHECK(!fs::exists(folder / "x"));
+}
+
 TEST_CASE("a weight without a Hessian is an error, or falls back") {
   const TempDir folder;
   const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";

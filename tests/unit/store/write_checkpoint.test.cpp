@@ -717,6 +717,40 @@ TEST_CASE("layers of every format are encoded by an algorithm, under scales that
   check_gptq(folder.path(), format::bitsandbytes{.type = "int8"});
 }
 
+TEST_CASE("offsets of MLX are found without Hessians, and other formats have none") {
+  const TempDir folder;
+  write_model(folder / "in", two_inputs, config_text);
+  CheckpointOptions options;
+  (void)write_checkpoint<Written>(folder / "rounded", folder / "in", format::mlx{.group_size = 32},
+                                  options);
+  options.algorithm = {.name = "hqq"};
+  const CheckpointReport report = write_checkpoint<Written>(folder / "hqq", folder / "in",
+                                                            format::mlx{.group_size = 32}, options);
+  Written rounded(folder / "rounded"), written(folder / "hqq");
+  for (const Named& t : two_inputs) {
+    const std::vector<float> w = values_of(t);
+    const auto error = [&](const std::vector<float>& values) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        sum += std::fabs(static_cast<long double>(w[i]) - values[i]);
+      return static_cast<double>(sum);
+    };
+    const WeightReport& said = report.algorithms.at(t.first.substr(0, t.first.size() - 7));
+    CHECK(std::abs(said.loss - error(written.load<float>(t.first))) < 1e-4 * said.loss);
+    CHECK(std::abs(said.loss_of_rounding - error(rounded.load<float>(t.first))) <
+          1e-4 * said.loss_of_rounding);
+    CHECK(said.loss < said.loss_of_rounding);
+  }
+  options.jobs = 2;
+  (void)write_checkpoint<Written>(folder / "two", folder / "in", format::mlx{.group_size = 32},
+                                  options);
+  CHECK(contents(folder / "two") == contents(folder / "hqq"));
+  test::raises(
+      errc::unsupported, {"expected symmetry float_offset for algorithm hqq, got uint4"},
+      [&] { (void)write_checkpoint<Written>(folder / "x", folder / "in", int4_g32, options); });
+  CHECK(!fs::exists(folder / "x" / "config.json"));
+}
+
 TEST_CASE("the bytes of an algorithm do not depend on threads, and an ended run goes on") {
   const TempDir folder;
   const fs::path in = folder / "in", whole = folder / "whole", out = folder / "out";

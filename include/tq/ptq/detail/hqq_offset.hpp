@@ -46,36 +46,48 @@ inline void require_hqq_options(const HqqOptions& options) {
   if (!(options.growth >= 1 && options.growth <= 2)) refuse("a growth of 1 to 2", options.growth);
 }
 
-/// The offset nearest to `offset` that is stored as S, with which all codes of Params are finite.
-template <OffsetParams Params>
-[[nodiscard]] auto storable_offset(double offset, float scale) {
-  using Stored = typename Params::scale_type;
-  constexpr double most = std::numeric_limits<float>::max();
-  const auto nearest = static_cast<float>(std::clamp(offset, -most, most));
-  return stored_offset<Stored>(nearest, [&](float o) {
-    return is_finite(value_at(Params::codes.min, scale, o)) &&
-           is_finite(value_at(Params::codes.max, scale, o));
-  });
-}
+/// An offset that moves among those that are stored as S and with which all codes have finite
+/// values. `A` has the scale and the offset.
+template <OffsetType S, class A>
+class MovedOffset {
+ public:
+  MovedOffset(CodeRange codes, const A& start) : codes_(codes), affine_(start) {
+    store(double{start.offset});
+  }
 
-/// The stored offset of the elements of `block`, a `BlockSearch` of Params. With values r of codes
-/// and errors d = x - r, the errors that the norm forgives are e = sign(d) max(|d| - |d|^(p - 1) /
-/// penalty, 0), and the next offset is the old one and the mean of d - e.
-template <OffsetParams Params, class Block>
-[[nodiscard]] auto hqq_offset(Block& block, const HqqOptions& options) {
-  using Stored = typename Params::scale_type;
-  const auto value_of_stored = [](auto stored) {
-    if constexpr (std::same_as<Stored, float>) return stored;
-    else return Stored::format::decode(stored);
-  };
-  OffsetAffine affine = fit_affine<Params>(block.seen());
-  auto stored = storable_offset<Params>(double{affine.offset}, affine.scale), best = stored;
+  [[nodiscard]] const A& affine() const noexcept { return affine_; }
+  [[nodiscard]] typename Offsets<S>::stored_type stored() const noexcept { return stored_; }
+  void move(double by) { store(double{affine_.offset} + by); }
+
+ private:
+  void store(double offset) {
+    constexpr double most = std::numeric_limits<float>::max();
+    const auto nearest = static_cast<float>(std::clamp(offset, -most, most));
+    stored_ = stored_offset<S>(nearest, [&](float o) {
+      return is_finite(value_at(codes_.min, affine_.scale, o)) &&
+             is_finite(value_at(codes_.max, affine_.scale, o));
+    });
+    if constexpr (std::same_as<S, float>) affine_.offset = stored_;
+    else affine_.offset = S::format::decode(stored_);
+  }
+
+  CodeRange codes_;
+  A affine_;
+  typename Offsets<S>::stored_type stored_{};
+};
+
+/// The best of the offsets that half-quadratic splitting finds for the elements of `block`, a
+/// `BlockSearch`. `at` is the first; it has affine(), the numbers of the block, and move(by), which
+/// moves the offset. With values r of codes and errors d = x - r, the errors that the norm forgives
+/// are e = sign(d) max(|d| - |d|^(p - 1) / penalty, 0), and the offset moves by the mean of d - e.
+template <class Block, class Moved>
+[[nodiscard]] Moved hqq_offset(Block& block, Moved at, const HqqOptions& options) {
+  Moved best = at;
   double least = std::numeric_limits<double>::infinity(), penalty = options.penalty;
   const std::span<const float> x = block.elements();
   const std::span<const double> importances = block.importances();
   for (std::size_t i = 0; i <= options.iterations; ++i, penalty *= options.growth) {
-    affine.offset = value_of_stored(stored);
-    const std::span<const float> values = block.values(affine);
+    const std::span<const float> values = block.values(at.affine());
     double error = 0, moves = 0, weight = 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
       const double d = static_cast<double>(x[k]) - static_cast<double>(values[k]),
@@ -85,9 +97,9 @@ template <OffsetParams Params, class Block>
       moves += uncontracted(importances[k] * std::copysign(move, d));
       weight += importances[k];
     }
-    if (error < least || options.keep_last) least = error, best = stored;
+    if (error < least || options.keep_last) least = error, best = at;
     if (error == 0 || weight == 0) break;
-    stored = storable_offset<Params>(double{affine.offset} + moves / weight, affine.scale);
+    at.move(moves / weight);
   }
   return best;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which algorithms search scales, and the schemes that they have no use for.
+// Which algorithms search scales, and the schemes that algorithms have no use for.
 
+#include <tq/core/symmetry.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
@@ -23,6 +24,13 @@ inline void require_no_calibrator(const std::string& where, const QuantSpec& spe
     raise(errc::unsupported, where + ": expected calibrator " + plain.calibrator +
                                  " beside scales that are searched, got " + spec.calibrator +
                                  "; `scales` min_max of gptq takes it");
+}
+
+/// Throws `errc::unsupported` for a scheme without float offsets.
+inline void require_float_offsets(const std::string& where, const QuantSpec& spec) {
+  if (spec.symmetry != FloatOffset::name)
+    raise(errc::unsupported,
+          where + ": expected symmetry float_offset for algorithm hqq, got " + to_string(spec));
 }
 
 }  // namespace tq::detail

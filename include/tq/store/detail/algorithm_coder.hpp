@@ -2,6 +2,7 @@
 #pragma once
 // AlgorithmCoder: codes of a layer by an algorithm, under parameters that a format stores.
 
+#include <tq/arch/isa.hpp>
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/weight_coder.hpp>
 #include <tq/core/executor.hpp>
@@ -10,7 +11,11 @@
 #include <tq/error.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ptq/detail/block_search.hpp>
+#include <tq/ptq/detail/encoded_codes_of.hpp>
 #include <tq/ptq/detail/encoded_rounding.hpp>
+#include <tq/ptq/detail/hqq_encoded.hpp>
+#include <tq/ptq/detail/hqq_offset.hpp>
+#include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/detail/searched_scales.hpp>
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/hessian.hpp>
@@ -22,9 +27,11 @@
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace tq::store::detail {
@@ -63,11 +70,35 @@ class StoredRounding {
   Rounding rounding_;
 };
 
+// A range that half-quadratic splitting moves, with the numbers that a format stores for it.
+class MovedRange {
+ public:
+  MovedRange(const StoredRounding& rounding, Range range)
+      : rounding_(&rounding), range_(range), affine_(rounding.fit(range)) {}
+
+  [[nodiscard]] const tq::detail::EncodedAffine& affine() const noexcept { return affine_; }
+  [[nodiscard]] Range range() const noexcept { return range_; }
+  void move(double by) {
+    constexpr double most = std::numeric_limits<float>::max();
+    const auto moved = [&](float end) {
+      return static_cast<float>(std::clamp(double{end} + by, -most, most));
+    };
+    range_ = {moved(range_.min), moved(range_.max)};
+    affine_ = rounding_->fit(range_);
+  }
+
+ private:
+  const StoredRounding* rounding_;
+  Range range_;
+  tq::detail::EncodedAffine affine_;
+};
+
 // Chooses ranges and codes by the algorithm and the Hessian of the layer, which outlive the coder,
 // and notes the results in a report.
 class AlgorithmCoder final : public io::WeightCoder {
  public:
-  AlgorithmCoder(const WeightAlgorithm& algorithm, const Hessian& hessian, WeightReport& report)
+  // `hessian` may be null for an algorithm that needs none.
+  AlgorithmCoder(const WeightAlgorithm& algorithm, const Hessian* hessian, WeightReport& report)
       : algorithm_(algorithm), hessian_(hessian), report_(report) {}
 
   [[nodiscard]] EncodedTensor encode(const ConstTensorView& x, const QuantSpec& spec,
@@ -76,31 +107,43 @@ class AlgorithmCoder final : public io::WeightCoder {
     if (x.shape().rank() != 2)
       raise(errc::unsupported, "expected scales along rows for algorithm " + algorithm_.name +
                                    ", got " + to_string(spec) + " of the flat tensor");
-    double loss_of_rtn = 0;
-    if (algorithm_.name == "rtn-weighted") {
-      EncodedTensor rounded = with_shape(parameters(seen), x);
-      loss_of_rtn = recode({.name = "rtn"}, x, rounded).loss;
-    }
-    EncodedTensor out = tq::detail::searches_scales(algorithm_)
-                            ? parameters(best_ranges(x, spec, seen, parameters))
-                            : parameters(seen);
-    out = with_shape(std::move(out), x);
-    report_ = recode(algorithm_, x, out);
-    if (algorithm_.name == "rtn-weighted") report_.loss_of_rounding = loss_of_rtn;
-    return out;
+    const auto stored = [&](std::span<const Range> ranges) {
+      EncodedTensor tensor = parameters(ranges);
+      tensor.shape = x.shape();
+      return tensor;
+    };
+    EncodedWeights out =
+        hessian_ == nullptr ? by_hqq(x, spec, parameters, stored, seen)
+                            : tq::detail::encode_with<Types, Scales, default_backend, arch::native>(
+                                  x, *hessian_, algorithm_, serial, [&] { return stored(seen); },
+                                  [&] { return stored(best_ranges(x, spec, seen, parameters)); });
+    report_ = out.report;
+    return std::move(out.tensor);
   }
 
  private:
-  static EncodedTensor with_shape(EncodedTensor tensor, const ConstTensorView& x) {
-    tensor.shape = x.shape();
-    return tensor;
+  using Types = tq::detail::written_elements;
+  using Scales = tq::detail::written_scales;
+  using Search = tq::detail::BlockSearch<StoredRounding>;
+
+  // The range of each block that best(its search, its rounding) chooses.
+  template <class Best>
+  [[nodiscard]] static std::vector<Range> ranges_by(const ConstTensorView& x, const QuantSpec& spec,
+                                                    std::span<const Range> seen,
+                                                    const Parameters& parameters,
+                                                    std::span<const double> importances,
+                                                    const Best& best) {
+    std::vector<Range> ranges(seen.begin(), seen.end());
+    if (x.size() == 0) return ranges;
+    tq::detail::require_weights("tq::write_checkpoint", x, importances.size());
+    const EncodedLayout layout = encoded_layout<Types, Scales>(spec, x.shape());
+    const StoredRounding rounding(spec, layout, parameters);
+    tq::detail::search_blocks(
+        x, importances, AnyGranularity(spec), Search(rounding), serial,
+        [&](Search& block, std::size_t i) { ranges[i] = best(block, rounding); });
+    return ranges;
   }
-  WeightReport recode(const WeightAlgorithm& algorithm, const ConstTensorView& x,
-                      EncodedTensor& tensor) const {
-    return recode_weights<tq::detail::written_elements, tq::detail::written_scales>(
-        x, hessian_, algorithm, tensor);
-  }
-  // The range of each block whose stored numbers leave the least error, weighted by the diagonal.
+  // The ranges whose stored numbers leave the least error, weighted by the diagonal.
   [[nodiscard]] std::vector<Range> best_ranges(const ConstTensorView& x, const QuantSpec& spec,
                                                std::span<const Range> seen,
                                                const Parameters& parameters) const {
@@ -108,22 +151,39 @@ class AlgorithmCoder final : public io::WeightCoder {
       raise(errc::unsupported, "expected scales that stand by themselves for a search, got " +
                                    to_string(spec) +
                                    "; `scales` min_max of gptq takes those of ranges");
-    std::vector<Range> ranges(seen.begin(), seen.end());
-    if (x.size() == 0) return ranges;
-    const WeightedSearch search(hessian_, algorithm_.damping);
-    tq::detail::require_weights("tq::write_checkpoint", x, search.importances().size());
-    const EncodedLayout layout =
-        encoded_layout<tq::detail::written_elements, tq::detail::written_scales>(spec, x.shape());
-    using Search = tq::detail::BlockSearch<StoredRounding>;
-    tq::detail::search_blocks(
-        x, search.importances(), AnyGranularity(spec),
-        Search(StoredRounding(spec, layout, parameters)), serial,
-        [&](Search& block, std::size_t i) { ranges[i] = block.best_range(); });
-    return ranges;
+    const WeightedSearch search(*hessian_, algorithm_.damping);
+    return ranges_by(x, spec, seen, parameters, search.importances(),
+                     [](Search& block, const StoredRounding&) { return block.best_range(); });
+  }
+  // Ranges that are moved for the offsets of half-quadratic splitting.
+  template <class Stored>
+  [[nodiscard]] EncodedWeights by_hqq(const ConstTensorView& x, const QuantSpec& spec,
+                                      const Parameters& parameters, const Stored& stored,
+                                      std::span<const Range> seen) const {
+    tq::detail::require_float_offsets("tq::write_checkpoint", spec);
+    const HqqOptions options{.norm = algorithm_.norm};
+    const std::vector<double> importances(x.shape()[1], 1.0);
+    const EncodedLayout layout = encoded_layout<Types, Scales>(spec, x.shape());
+    const auto rounded = [&](std::span<const Range> ranges, double& loss) {
+      EncodedTensor tensor = stored(ranges);
+      tq::detail::round_codes<Types, Scales, default_backend>(x, tensor, layout, serial);
+      loss = tq::detail::absolute_error<Types, Scales>(x, tensor);
+      return tensor;
+    };
+    EncodedWeights out{{}, {.algorithm = algorithm_.name}};
+    static_cast<void>(rounded(seen, out.report.loss_of_rounding));
+    out.tensor = rounded(ranges_by(x, spec, seen, parameters, importances,
+                                   [&](Search& block, const StoredRounding& rounding) {
+                                     return tq::detail::hqq_offset(
+                                                block, MovedRange(rounding, block.seen()), options)
+                                         .range();
+                                   }),
+                         out.report.loss);
+    return out;
   }
 
   const WeightAlgorithm& algorithm_;
-  const Hessian& hessian_;
+  const Hessian* hessian_;
   WeightReport& report_;
 };
 

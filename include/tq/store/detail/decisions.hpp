@@ -92,6 +92,8 @@ class Decisions {
         chosen_algorithm(t.name, no_matrix, options_.hessians, std::move(algorithm));
     if (chosen.algorithm && tq::detail::searches_scales(*chosen.algorithm))
       tq::detail::require_no_calibrator("tensor " + io::shown(t.name), job.encoding->spec);
+    if (chosen.algorithm && chosen.algorithm->name == "hqq")
+      tq::detail::require_float_offsets("tensor " + io::shown(t.name), job.encoding->spec);
     job.algorithm = std::move(chosen.algorithm);
     job.weights = std::move(chosen.fallback);
   }

@@ -163,9 +163,10 @@ template <class Model>
 void write_by_algorithm(FloatReader<Model>& floats, const StoredTensor& tensor,
                         const LayersJob& job, WrittenLayer& layer, const Hessians* hessians,
                         std::vector<float>& values, LayerParts& parts) {
-  const Hessian hessian = hessians->get(layer.algorithm->inputs);
+  std::optional<Hessian> hessian;
+  if (layer.algorithm->needs_hessian()) hessian = hessians->get(layer.algorithm->inputs);
   WeightReport report;
-  const AlgorithmCoder coder(*layer.algorithm, hessian, report);
+  const AlgorithmCoder coder(*layer.algorithm, hessian ? &*hessian : nullptr, report);
   write_layer(floats, tensor, job, layer, &coder, values, parts);
   layer.report = report;
 }

@@ -50,9 +50,9 @@ template <class Coder>
 struct CoderTypes;
 template <class Types, class ScaleTypes, Backend B>
 struct CoderTypes<PieceCoder<Types, ScaleTypes, B>> {
-  static EncodedWeights encode_weights(const ConstTensorView& weights, const QuantSpec& spec,
-                                       const Hessian& h, const WeightAlgorithm& algorithm) {
-    return tq::encode_weights<Types, ScaleTypes, B>(weights, spec, h, algorithm);
+  template <class... Arguments>
+  static EncodedWeights encode_weights(const Arguments&... arguments) {
+    return tq::encode_weights<Types, ScaleTypes, B>(arguments...);
   }
 };
 
@@ -186,7 +186,7 @@ void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
   job.metrics = lost.metrics();
 }
 
-// The same of a whole matrix by an algorithm that takes the Hessian of its inputs.
+// The same of a whole matrix by an algorithm, which may take the Hessian of its inputs.
 template <class Model>
 template <class Put>
 void TensorQuantizer<Model>::encode_by_algorithm(QuantizeJob& job, Put&& put) {
@@ -194,16 +194,20 @@ void TensorQuantizer<Model>::encode_by_algorithm(QuantizeJob& job, Put&& put) {
   floats_.for_each(*job.source, [&](std::size_t first, std::span<const float> some) {
     std::ranges::copy(some, values.begin() + static_cast<std::ptrdiff_t>(first));
   });
-  const Hessian h = hessians_->get(job.algorithm->inputs);
+  using Types = CoderTypes<typename Model::coder_type>;
   const Shape shape = to_shape(job.source->shape);
-  EncodedWeights made = CoderTypes<typename Model::coder_type>::encode_weights(
-      ConstTensorView(values.data(), shape), job.encoding->spec, h, *job.algorithm);
+  const ConstTensorView view(values.data(), shape);
+  const QuantSpec& spec = job.encoding->spec;
+  EncodedWeights made =
+      job.algorithm->needs_hessian()
+          ? Types::encode_weights(view, spec, hessians_->get(job.algorithm->inputs), *job.algorithm)
+          : Types::encode_weights(view, spec, *job.algorithm);
   job.weights = made.report;
   const std::vector<StoredPart>& parts = job.encoding->parts;
   for (const StoredPart& part : std::span(parts).subspan(1))
     put(part, part_bytes(made.tensor, part));
   put(parts.front(), made.tensor.codes.span());
-  coder_.start(job.encoding->spec, shape);
+  coder_.start(spec, shape);
   coder_.restore(stored_parameters<all_scales>(made.tensor));
   Comparison<> lost;
   for_each_piece(values.size(), [&](std::size_t first, std::size_t count) {
