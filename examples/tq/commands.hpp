@@ -182,6 +182,8 @@ struct SelectOptions : PrecisionOptions {
   std::optional<std::uint64_t> max_bytes;
   std::string goal;                 // in place of a limit, or with one
   std::string profile;              // times to read; empty: measured where they are needed
+  std::string hessian;              // of the inputs of weights; empty: errors are those of weights
+  bool allow_few_tokens = false;    // of Hessians
   std::string engine;               // that the choice is for; empty: tq
   std::size_t tensor_parallel = 1;  // of the engine
   tq::GgufOptions gguf{};           // of llama.cpp: method, importance, mapping and keys

@@ -14,6 +14,7 @@ void require_no_others(const SelectOptions& options) {
   refuse(options.min_speedup.has_value(), "--min-speedup");
   refuse(!options.profile.empty(), "--profile");
   refuse(options.rows.has_value(), "--rows");
+  refuse(!options.hessian.empty(), "--hessian");
   refuse(!options.kinds.empty(), "--quantize-kind");
   refuse(options.all, "--all");
   refuse(options.allow_nonfinite, "--allow-nonfinite");

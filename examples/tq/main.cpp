@@ -136,6 +136,14 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                      "times of this machine that tq sensitivity --profile wrote, in place of "
                      "measuring them");
   add_rows(command, options);
+  CLI::Option* hessian = command.add_option(
+      "--hessian", options.hessian,
+      "the file of Hessians that tq hessian wrote: errors are those of outputs that tq quantize "
+      "--algorithm gptq is expected to leave; tensors without a Hessian count by their weights");
+  command
+      .add_flag("--allow-few-tokens", options.allow_few_tokens,
+                "take Hessians of fewer tokens than a quarter of the inputs")
+      ->needs(hessian);
   command.add_option(
       "--for", options.engine,
       "choose among schemes that an engine runs, one for all layers that it fuses; MODEL is the "

@@ -42,7 +42,8 @@ std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names) {
   return list;
 }
 
-SchemeResult SchemeMeasurement::operator()(const StoredTensor& tensor, const tq::QuantSpec& asked) {
+SchemeResult SchemeMeasurement::operator()(const StoredTensor& tensor, const tq::QuantSpec& asked,
+                                           const tq::ExpectedError* outputs) {
   const tq::QuantSpec spec = spec_for(asked, tensor);
   SchemeResult result{static_cast<double>(tensor.elements())};
   if (!can_do(result, tensor, [&] { coder_.start(spec, to_shape(tensor.shape)); })) return result;
@@ -64,6 +65,7 @@ SchemeResult SchemeMeasurement::operator()(const StoredTensor& tensor, const tq:
     finite_.take(values, back_);
     result.lost.add(finite_.values(), finite_.back());
     result.nonfinite.add(finite_.left_out());
+    if (outputs != nullptr) result.output_loss += outputs->loss(first, values, back_);
   });
   return result;
 }

@@ -9,6 +9,7 @@
 #include "values.hpp"
 
 #include <tq/ops/compare.hpp>
+#include <tq/ptq/expected_error.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/store/finite_part.hpp>
 
@@ -31,6 +32,7 @@ struct SchemeResult {
   std::string error{};
   NonFiniteCounts nonfinite{};  // which were not compared
   double seconds = 0;           // to decode them, where that was measured
+  double output_loss = 0;       // the expected one, where an ExpectedError was given
 
   [[nodiscard]] bool is_measured() const { return error.empty(); }
   void add(const SchemeResult& other) {
@@ -54,7 +56,9 @@ class SchemeMeasurement {
         floats_(model, allow_nonfinite),
         finite_(allow_nonfinite) {}
 
-  [[nodiscard]] SchemeResult operator()(const StoredTensor& tensor, const tq::QuantSpec& asked);
+  // `outputs`, unless it is null, counts the loss of outputs; values are finite then.
+  [[nodiscard]] SchemeResult operator()(const StoredTensor& tensor, const tq::QuantSpec& asked,
+                                        const tq::ExpectedError* outputs = nullptr);
   // The time to copy the values of a tensor.
   [[nodiscard]] double float_seconds(const StoredTensor& tensor);
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <set>
 
 namespace tool {
@@ -44,13 +45,20 @@ std::size_t rows_of(const PrecisionOptions& options) {
 // A tensor in all schemes that can do it.
 tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor& tensor,
                                   const std::vector<tq::NamedScheme>& schemes,
-                                  MeasuredPrecision& out) {
+                                  ExpectedErrors* outputs, MeasuredPrecision& out) {
+  std::optional<tq::ExpectedError> of_outputs;
+  if (outputs != nullptr) {
+    of_outputs = outputs->of(tensor);
+    if (!of_outputs) out.by_weights.push_back(tensor.name);
+  }
   tq::PrecisionNode node{tensor.name, tensor.elements(), {}};
   node.candidates.push_back(tq::float_candidate(tensor.bytes, measure.float_seconds(tensor)));
   std::uint64_t nonfinite = 0;
   for (const tq::NamedScheme& scheme : schemes) {
-    const SchemeResult result = measure(tensor, scheme.spec);
-    const double error = result.is_measured() ? tq::relative_error(result.lost.metrics()) : 0;
+    const SchemeResult result = measure(tensor, scheme.spec, of_outputs ? &*of_outputs : nullptr);
+    const double error = !result.is_measured() ? 0
+                         : of_outputs          ? of_outputs->relative(result.output_loss)
+                                               : tq::relative_error(result.lost.metrics());
     if (!result.is_measured() || !std::isfinite(error)) {
       out.cannot.push_back(scheme.name + ": " +
                            (result.is_measured()
@@ -111,7 +119,8 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
 }
 
 MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
-                                     const PrecisionOptions& options, Times times) {
+                                     const PrecisionOptions& options, Times times,
+                                     ExpectedErrors* outputs) {
   MeasuredPrecision out;
   std::uint64_t work = 0;
   for (const StoredTensor* t : plan.tensors) work += t->bytes;
@@ -122,7 +131,7 @@ MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& pl
   for (const StoredTensor* t : plan.tensors)
     in_memory(*t, [&] {
       naming(t->name, [&] {
-        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, out));
+        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, outputs, out));
         if (times == Times::measured)
           tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), t->kind, plan.schemes,
                                 products);

@@ -8,6 +8,7 @@
 #include <tq/json/precision_json.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/select/precision_model.hpp>
+#include <tq/store/expected_errors.hpp>
 
 #include <cstdint>
 #include <string>
@@ -39,11 +40,16 @@ struct MeasuredPrecision {
   tq::PrecisionModel model;
   std::vector<std::string> cannot;
   std::uint64_t nonfinite = 0;  // values, of all tensors
+  // Tensors without a Hessian, where there are Hessians: their errors are those of weights.
+  std::vector<std::string> by_weights;
 };
+using ExpectedErrors = tq::ExpectedErrors<StoredModel>;
 // With `times`, how long each takes here in a product (tq::set_product_times).
 enum class Times { none, measured };
+// `outputs`, unless it is null, has the errors of outputs.
 [[nodiscard]] MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
-                                                   const PrecisionOptions& options, Times times);
+                                                   const PrecisionOptions& options, Times times,
+                                                   ExpectedErrors* outputs = nullptr);
 
 // Sets the times to those of a profile. Throws: errc::unsupported for one of another machine, or of
 // other rows than options.rows; errc::no_data where it lacks one.

@@ -9,9 +9,15 @@
 #include "selection.hpp"
 #include "state_file.hpp"
 
+#include <tq/json/weight_algorithm_json.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/store/hessians.hpp>
 
+#include <cstddef>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,11 +61,41 @@ void print_kinds(const PrecisionSelection& selection) {
 }
 
 void print_selection(const PrecisionSelection& selection, const PrecisionPlan& plan,
-                     const SelectOptions& options) {
+                     const SelectOptions& options, std::size_t by_weights) {
   if (selection.nodes.size() > most_rows && !options.talk.verbose) print_kinds(selection);
   else print_tensors(selection, plan);
+  if (!options.hessian.empty())
+    std::cout << plan.tensors.size() - by_weights
+              << " tensors with the expected error of their outputs, " << by_weights
+              << " without a Hessian with that of their weights.\n";
   print_summary(selection, options, plan.skipped_bytes,
                 std::to_string(plan.skipped.size()) + " tensors that stay as they are");
+}
+
+// Throws: UsageError beside options that Hessians do not go with; tq::error where no tensor has
+// one.
+void require_hessians(const ExpectedErrors& outputs, const PrecisionPlan& plan,
+                      const SelectOptions& options) {
+  if (options.allow_nonfinite)
+    throw UsageError("--allow-nonfinite: expected none beside --hessian, for finite weights");
+  for (const StoredTensor* t : plan.tensors)
+    if (outputs.has(*t)) return;
+  throw tq::error(tq::errc::no_data, options.hessian +
+                                         ": expected the Hessian of a matrix to choose for, by "
+                                         "its name or that of its module, got none of the " +
+                                         std::to_string(plan.tensors.size()));
+}
+
+// Gives gptq to the tensors with expected errors of outputs, which are those that it leaves.
+void add_algorithms(tq::io::Json& config, const ExpectedErrors& outputs, const PrecisionPlan& plan,
+                    const PrecisionSelection& selection, const SelectOptions& options) {
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i)
+    for (const tq::NamedScheme& scheme : plan.schemes)
+      if (scheme.name == selection.nodes[i].choice.scheme && outputs.has(*plan.tensors[i]))
+        config["nodes"][i]["algorithm"] =
+            tq::io::algorithm_to_json({.name = "gptq",
+                                       .scales = tq::weight_scales_for(scheme.spec),
+                                       .allow_few_tokens = options.allow_few_tokens});
 }
 
 }  // namespace
@@ -80,29 +116,40 @@ void select(const SelectOptions& options) {
   const bool measures_time = options.min_speedup || options.goal == "performance";
   TextFiles output;
   output.open(options.out, options.overwrite);
+  std::optional<tq::Hessians> hessians;
+  std::optional<ExpectedErrors> outputs;
+  if (!options.hessian.empty()) {
+    hessians = tq::Hessians::of_file(options.hessian);
+    outputs.emplace(model, *hessians,
+                    tq::FactorOptions{.allow_few_tokens = options.allow_few_tokens});
+    require_hessians(*outputs, plan, options);
+  }
   MeasuredPrecision measured =
       measured_precision(model, plan, options,
-                         measures_time && options.profile.empty() ? Times::measured : Times::none);
+                         measures_time && options.profile.empty() ? Times::measured : Times::none,
+                         outputs ? &*outputs : nullptr);
   if (!options.profile.empty()) set_times(measured.model, plan, options, options.profile);
   const tq::PrecisionSelector selector(std::move(measured.model));
   const PrecisionSelection selection = selector.select(criteria);
   std::vector<std::string> skipped_names;
   for (const SkippedTensor& t : plan.skipped) skipped_names.push_back(t.name);
-  output.write(0, tq::io::precision_to_json(selection, skipped_names, plan.schemes).dump(2) + "\n");
+  tq::io::Json config = tq::io::precision_to_json(selection, skipped_names, plan.schemes);
+  if (outputs) add_algorithms(config, *outputs, plan, selection, options);
+  output.write(0, config.dump(2) + "\n");
   output.commit();
   if (!options.json && options.talk.quiet) return;
-  if (!options.json) return print_selection(selection, plan, options);
+  if (!options.json) return print_selection(selection, plan, options, measured.by_weights.size());
   tq::io::Json tensors = tq::io::Json::array(), skipped = tq::io::Json::array();
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
     tensors.push_back(selected_to_json(selection.nodes[i], *plan.tensors[i]));
   for (const SkippedTensor& t : plan.skipped)
     skipped.push_back({{"name", t.name}, {"reason", t.reason}});
-  print_json({{"file", options.file},
-              {"output", options.out},
-              {"tensors", std::move(tensors)},
-              {"skipped", std::move(skipped)},
-              {"cannot", measured.cannot},
-              {"total", total_to_json(selection, plan.skipped_bytes)}});
+  tq::io::Json report{
+      {"file", options.file},          {"output", options.out},
+      {"tensors", std::move(tensors)}, {"skipped", std::move(skipped)},
+      {"cannot", measured.cannot},     {"total", total_to_json(selection, plan.skipped_bytes)}};
+  if (outputs) report["without_hessian"] = measured.by_weights;
+  print_json(report);
 }
 
 }  // namespace tool

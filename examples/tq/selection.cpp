@@ -136,8 +136,9 @@ void print_summary(const PrecisionSelection& selection, const SelectOptions& opt
     std::cout << fixed(selection.speedup, 2)
               << " times as fast as float32, in products with activations.\n";
   print_proof(selection, options);
-  std::cout << "SQNR of all is that of the mean error, sum d^2 / sum w^2, of the "
-            << (options.engine.empty() ? "tensors" : "layers")
+  std::cout << "SQNR of all is that of the mean error, "
+            << (options.hessian.empty() ? "sum d^2 / sum w^2" : "of outputs, or else of weights")
+            << ", of the " << (options.engine.empty() ? "tensors" : "layers")
             << "; error % is a share of it.\nThe configuration is in " << options.out << ".\n";
 }
 

@@ -12,6 +12,7 @@
 #include <tq/ptq/divided_hessian.hpp>
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/equalize.hpp>
+#include <tq/ptq/expected_error.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
 #include <tq/ptq/float_hessian.hpp>

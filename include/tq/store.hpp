@@ -16,6 +16,7 @@
 #include <tq/store/dequantize_model.hpp>
 #include <tq/store/description.hpp>
 #include <tq/store/error_context.hpp>
+#include <tq/store/expected_errors.hpp>
 #include <tq/store/finite_part.hpp>
 #include <tq/store/fit_weights.hpp>
 #include <tq/store/float_reader.hpp>

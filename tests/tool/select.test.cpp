@@ -2,6 +2,8 @@
 // tq select and tq sensitivity: what they measure, choose, write and refuse.
 #include "tool_test.hpp"
 
+#include <tq/containers/npz_writer.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -284,4 +286,76 @@ TEST_CASE("values that are not finite are refused unless asked for") {
   std::vector<std::string> allowed = command;
   allowed.emplace_back("--allow-nonfinite");
   succeed(allowed);
+}
+
+TEST_CASE("select chooses by the outputs of layers with Hessians, and gives these gptq") {
+  const Folder folder("outputs");
+  constexpr std::size_t inputs = 48, outputs = 24;
+  const std::vector<float> w = noise(outputs * inputs, 1);
+  tq::io::write_safetensors(
+      folder("m.safetensors"),
+      std::vector<Tensor>{tq::io::from_float32("even.weight", {outputs, inputs}, w),
+                          tq::io::from_float32("bound.weight", {outputs, inputs}, w),
+                          tq::io::from_float32("alone", {outputs, inputs}, w)});
+  // The inputs of `bound` are nearly one number each token.
+  std::vector<float> even = noise(200 * inputs, 2), bound = noise(200 * inputs, 3);
+  for (std::size_t i = 0; i < bound.size(); ++i)
+    bound[i] = 0.05f * bound[i] + bound[i / inputs * inputs];
+  fs::create_directories(folder("acts"));
+  tq::io::write_npz(folder("acts/1.npz"),
+                    std::vector<Tensor>{tq::io::from_float32("even", {200, inputs}, even),
+                                        tq::io::from_float32("bound", {200, inputs}, bound)});
+  succeed({"hessian", folder("acts"), "-o", folder("h.npz")});
+  const std::string hessian = folder("h.npz");
+  const Json plain = selected(folder, {"--max-bits", "5"});
+  CHECK_FALSE(plain.contains("without_hessian"));
+  const Json report = selected(folder, {"--max-bits", "5", "--hessian", hessian});
+  CHECK(report["without_hessian"] == Json{"alone"});
+  const auto error = [](const Json& from, const std::string& name) {
+    for (const Json& t : from["tensors"])
+      if (t["name"] == name) return t["error"].get<double>();
+    return -1.0;
+  };
+  // The same scheme, in weights that are the same.
+  const Json one =
+      Json::parse(succeed({"select", folder("m.safetensors"), "-o", folder("one.json"), "--json",
+                           "--types", "int8", "--max-bits", "9", "--hessian", hessian}));
+  CHECK(error(one, "bound.weight") < 0.5 * error(one, "alone"));
+  CHECK(std::abs(error(one, "even.weight") / error(one, "alone") - 1) < 0.5);
+
+  succeed({"select", folder("m.safetensors"), "-o", folder("config.json"), "--types",
+           "ternary,float16,int4_g32", "--max-bits", "5", "--hessian", hessian});
+  const Json config = config_of(folder);
+  for (const Json& node : config["nodes"]) {
+    const std::string name = node["name"], scheme = node["scheme"];
+    if (scheme == "float") continue;
+    if (name == "alone") CHECK_FALSE(node.contains("algorithm"));
+    else if (scheme == "int4_g32") CHECK(node["algorithm"] == "gptq");
+    else CHECK(node["algorithm"] == Json{{"name", "gptq"}, {"scales", "min_max"}});
+  }
+  const Json quantized =
+      Json::parse(succeed({"quantize", folder("m.safetensors"), folder("q.safetensors"), "--config",
+                           folder("config.json"), "--hessian", hessian, "--json"}));
+  CHECK(quantized["total"]["algorithm"]["weights"].get<int>() >= 1);
+  CHECK(has(succeed({"select", folder("m.safetensors"), "-o", folder("again.json"), "--types",
+                     "int4_g32", "--max-bits", "6", "--hessian", hessian}),
+            "2 tensors with the expected error of their outputs, 1 without a Hessian"));
+
+  const auto select = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"select", folder("m.safetensors"), "-o", folder("x.json"),
+                               "--max-bits", "6", "--types", "int4_g32"});
+    return more;
+  };
+  CHECK(has(fail(2, select({"--hessian", hessian, "--allow-nonfinite"})),
+            "--allow-nonfinite: expected none beside --hessian"));
+  CHECK(has(fail(2, select({"--allow-few-tokens"})), "--hessian"));
+  CHECK(has(fail(1, select({"--hessian", hessian, "--include", "alone"})),
+            "expected the Hessian of a matrix to choose for"));
+  CHECK(has(fail(1, select({"--hessian", folder("none.npz")})), "none.npz"));
+  tq::io::write_npz(folder("few.npz"), std::vector<Tensor>{tq::io::from_float32(
+                                           "even", {5, inputs},
+                                           std::vector<float>(even.begin(), even.begin() + 240))});
+  succeed({"hessian", folder("few.npz"), "-o", folder("f.npz")});
+  CHECK(has(fail(1, select({"--hessian", folder("f.npz")})), "--allow-few-tokens takes them"));
+  succeed(select({"--hessian", folder("f.npz"), "--allow-few-tokens"}));
 }

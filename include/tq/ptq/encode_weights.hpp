@@ -141,7 +141,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
     raise(errc::unsupported,
           std::string(function) +
               ": expected scales that stand by themselves or on two levels, got " +
-              to_string(spec));
+              to_string(spec) + "; `scales` min_max of gptq takes those of ranges");
   detail::require_no_calibrator(function, spec);
   const AnyGranularity granularity(spec);
   using Search = detail::BlockSearch<detail::EncodedRounding<B>>;

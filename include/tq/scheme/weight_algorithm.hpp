@@ -5,6 +5,7 @@
 #include <tq/error.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>
+#include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
 #include <string>
@@ -48,6 +49,14 @@ struct WeightAlgorithm {
 /// Names of choices of scales.
 [[nodiscard]] inline std::vector<std::string> weight_scales_names() {
   return {"weighted", "min_max"};
+}
+
+/// The scales of gptq for a scheme: "weighted", or "min_max" for casts, for scales that are double
+/// quantized and for a scheme with a calibrator of its own, none of which are searched.
+[[nodiscard]] inline std::string weight_scales_for(const QuantSpec& spec) {
+  const bool is_searched = !spec.is_cast() && spec.scale_type != DoubleQuantized::name &&
+                           spec.calibrator == QuantSpec().calibrator;
+  return is_searched ? "weighted" : "min_max";
 }
 
 /// The settings that an algorithm has beside its name.

@@ -31,6 +31,16 @@ namespace tq {
   return std::pow(10.0, -metrics.sqnr_db / 10);
 }
 
+/// The relative error of values of which `back` came back.
+struct WeightError {
+  [[nodiscard]] double operator()(std::span<const float> values,
+                                  std::span<const float> back) const {
+    Comparison<> lost;
+    lost.add(values, back);
+    return relative_error(lost.metrics());
+  }
+};
+
 /// The work of a candidate that takes `seconds`: decoding it, if the time was measured.
 [[nodiscard]] constexpr TimedWork timed_decoding(double seconds) noexcept {
   return seconds > 0 ? TimedWork::decode : TimedWork::none;
@@ -57,16 +67,17 @@ template <class F>
   return *middle;
 }
 
-/// A tensor in a scheme: what it takes, and the relative error of what comes back, which is in
-/// `back`. `Coder` is a `PieceCoder` for all types that schemes name; with `timed_runs`, the
-/// seconds are the median time to decode all weights, which `set_product_times` replaces. Throws:
-/// as `PieceCoder`; `errc::shape_mismatch` unless there are as many values, in both, as the shape
-/// has elements.
-template <class Coder>
+/// A tensor in a scheme: what it takes, and the error of what comes back, which is in `back`, as
+/// error_of(values, back): a `WeightError`, or an `ExpectedError` of outputs. `Coder` is a
+/// `PieceCoder` for all types that schemes name; with `timed_runs`, the seconds are the median time
+/// to decode all weights, which `set_product_times` replaces. Throws: as `PieceCoder`;
+/// `errc::shape_mismatch` unless there are as many values, in both, as the shape has elements.
+template <class Coder, class ErrorOf = WeightError>
 [[nodiscard]] PrecisionCandidate measured_candidate(Coder& coder, const NamedScheme& scheme,
                                                     std::span<const float> values,
                                                     const Shape& shape, std::span<float> back,
-                                                    std::size_t timed_runs = 0) {
+                                                    std::size_t timed_runs = 0,
+                                                    const ErrorOf& error_of = {}) {
   for (const std::size_t size : {values.size(), back.size()})
     if (size != shape.size())
       raise(errc::shape_mismatch, "tq::measured_candidate: expected " +
@@ -78,9 +89,8 @@ template <class Coder>
   std::vector<std::byte> codes(coder.code_bytes(values.size()));
   coder.encode(0, values, codes);
   coder.decode(0, codes, back);
-  Comparison<> lost;
-  lost.add(values, std::span<const float>(back));
-  PrecisionCandidate out{scheme.name, coder.layout().bytes(), relative_error(lost.metrics())};
+  PrecisionCandidate out{scheme.name, coder.layout().bytes(),
+                         error_of(values, std::span<const float>(back))};
   if (timed_runs > 0) {
     out.seconds = median_seconds(timed_runs, [&] { coder.decode(0, codes, back); });
     out.timed = TimedWork::decode;
@@ -89,14 +99,15 @@ template <class Coder>
 }
 
 /// A tensor of float32 values in all of some schemes, with the granularities that its name and
-/// shape suggest (`spec_for`), and as it is. Schemes whose error has no
-/// bound relative to the tensor (something for nothing) are left out. Throws: as
-/// `measured_candidate`.
-template <class Coder>
+/// shape suggest (`spec_for`), and as it is. Schemes whose error has no bound relative to the
+/// tensor (something for nothing) are left out. Errors are those of `measured_candidate`. Throws:
+/// as `measured_candidate`.
+template <class Coder, class ErrorOf = WeightError>
 [[nodiscard]] PrecisionNode measured_node(Coder& coder, std::string name,
                                           std::span<const float> values, const Shape& shape,
                                           std::span<const NamedScheme> schemes,
-                                          std::size_t timed_runs = 0) {
+                                          std::size_t timed_runs = 0,
+                                          const ErrorOf& error_of = {}) {
   std::vector<float> back(values.size());
   const auto copy = [&] { std::copy(values.begin(), values.end(), back.begin()); };
   const NodeKind kind = guess_node_kind(name, shape.extents());
@@ -106,7 +117,8 @@ template <class Coder>
       values.size() * sizeof(float), timed_runs == 0 ? 0 : median_seconds(timed_runs, copy)));
   for (const NamedScheme& scheme : schemes) {
     const NamedScheme fitting{scheme.name, spec_for(scheme.spec, shape.extents(), axes)};
-    PrecisionCandidate c = measured_candidate(coder, fitting, values, shape, back, timed_runs);
+    PrecisionCandidate c =
+        measured_candidate(coder, fitting, values, shape, back, timed_runs, error_of);
     if (std::isfinite(c.error)) node.candidates.push_back(std::move(c));
   }
   return node;

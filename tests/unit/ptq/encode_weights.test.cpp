@@ -134,6 +134,7 @@ TEST_CASE("encode_weights takes every named scheme, and its losses are those of 
         tq::encode_weights<Types, Scales>(layer.view(), scheme.spec, layer.h, how, test::Threads{});
     check_same(threaded.tensor, got.tensor);
     CHECK(threaded.report == got.report);
+    CHECK(tq::weight_scales_for(scheme.spec) == how.scales);
     if (searches) continue;
     CHECK(test::refused(tq::errc::unsupported,
                         [&] { (void)encoded(layer, scheme.spec, {.name = "gptq"}); }) ==
@@ -143,7 +144,7 @@ TEST_CASE("encode_weights takes every named scheme, and its losses are those of 
                      scheme.spec.calibrator + "; `scales` min_max of gptq takes it"
                : "tq::weighted_parameters: expected scales that stand by themselves or on two "
                  "levels, got " +
-                     to_string(scheme.spec)));
+                     to_string(scheme.spec) + "; `scales` min_max of gptq takes those of ranges"));
   }
 }
 

@@ -2,6 +2,8 @@
 // Measured costs and errors of schemes, against encode and decode and sums in double.
 #include <tq/select/measured.hpp>
 
+#include <tq/ptq/expected_error.hpp>
+#include <tq/ptq/float_hessian.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/piece_coder.hpp>
 
@@ -54,6 +56,23 @@ TEST_CASE("measured candidates have the bytes and the relative error of the enco
     CHECK(node.candidates[i + 1].seconds > 0);
     CHECK(node.candidates[i + 1].evidence == tq::Evidence::measured);
   }
+}
+
+TEST_CASE("measured nodes have the expected errors of outputs where these are given") {
+  const std::vector<float> w = random_values(24 * 80), x = random_values(200 * 80);
+  const tq::Shape shape{24, 80};
+  tq::FloatHessian h(80);
+  h.add(tq::ConstTensorView(x.data(), {200, 80}));
+  const tq::ExpectedError expected(tq::ConstTensorView(w.data(), shape), h);
+  const std::vector<tq::NamedScheme> schemes{{"int4_g32", tq::named_scheme("int4_g32")}};
+  Coder coder;
+  const tq::PrecisionNode node = tq::measured_node(coder, "w", w, shape, schemes, 0, expected);
+  REQUIRE(node.candidates.size() == 2);
+  std::vector<float> back(w.size());
+  (void)tq::measured_candidate(coder, schemes[0], w, shape, back);
+  CHECK(node.candidates[0].error == 0);
+  CHECK(node.candidates[1].error == expected(w, back));
+  CHECK(node.candidates[1].error > 0);
 }
 
 TEST_CASE("tensors of zeros lose nothing, and misfits are refused") {
