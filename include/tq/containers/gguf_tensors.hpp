@@ -96,13 +96,27 @@ class GgufTensors {
                    detail::shown(name),
                    detail::expected_got(std::to_string(entry.size_bytes) + " bytes",
                                         std::to_string(out.size())));
-    const GgufReader& file = parts_.files()[part_of_[*index_.find(tensors_, name)]];
+    const GgufReader& file = file_of(name);
     const GgufTensor& stored = file.info(name);
     if (gguf_dtype(stored.type)) return file.read_range(stored, 0, out);
     decode(file, stored, out);
   }
 
+  /// The bytes of one of `tensors()` as they are stored. Throws: as `read`.
+  [[nodiscard]] std::vector<std::uint8_t> read_stored(const std::string& name) const {
+    static_cast<void>(info(name));
+    const GgufReader& file = file_of(name);
+    const GgufTensor& stored = file.info(name);
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(stored.size_bytes));
+    file.read_range(stored, 0, std::as_writable_bytes(std::span(out)));
+    return out;
+  }
+
  private:
+  // Precondition: one of `tensors()`.
+  [[nodiscard]] const GgufReader& file_of(std::string_view name) const {
+    return parts_.files()[part_of_[*index_.find(tensors_, name)]];
+  }
   [[nodiscard]] const std::string& file_name() const noexcept {
     return parts_.files().front().file_name();
   }

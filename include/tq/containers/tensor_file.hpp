@@ -130,16 +130,11 @@ class TensorFile {
   /// The blocks of such a tensor, as they are stored. Throws: `errc::unknown_name` for another
   /// tensor; `errc::io_failure`.
   [[nodiscard]] std::vector<std::uint8_t> read_blocks(const std::string& name) const {
-    const GgufTensor* const tensor = find_blocks(name);
-    if (tensor == nullptr)
+    if (find_blocks(name) == nullptr)
       raise(errc::unknown_name,
             "tq::io::TensorFile::read_blocks: " +
                 detail::expected_got("a tensor in blocks of GGUF", detail::shown(name)));
-    std::vector<std::uint8_t> blocks(static_cast<std::size_t>(tensor->size_bytes));
-    std::get<GgufTensors>(contents_->reader)
-        .reader()
-        .read_range(*tensor, 0, std::as_writable_bytes(std::span(blocks)));
-    return blocks;
+    return std::get<GgufTensors>(contents_->reader).read_stored(name);
   }
 
   /// The entry of a tensor. Throws: `errc::unknown_name`.
