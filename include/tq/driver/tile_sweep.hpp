@@ -29,10 +29,8 @@ namespace tq::driver::detail {
 /// its rows have neighbours and begin on bytes, and so do groups in them.
 template <class Arch>
 class TileSweep {
-  // Bytes of stack for a tile and its results together: wide elements have smaller tiles. Tiles of
-  // a turned source in memory are larger, as their columns lie in pages of their own.
-  static constexpr std::size_t usual_room = 5 * tiles<Arch>::capacity,
-                               room = 8 * tiles<Arch>::capacity;
+  // Bytes of stack for a tile and its results together: wide elements have smaller tiles.
+  static constexpr std::size_t room = 5 * tiles<Arch>::capacity;
   static std::size_t bytes_of(int bits) noexcept {
     return static_cast<std::size_t>(std::max(bits, 8) / 8);
   }
@@ -58,7 +56,7 @@ class TileSweep {
     const bool in_place = (joins_ || streams_) && turned == 0 && made == read;
     const std::size_t bytes = in_place ? read : read + made;
     if (ahead_) size_ahead(room / bytes);
-    else size_usual(std::min(tiles<Arch>::capacity, usual_room / bytes));
+    else size_usual(std::min(tiles<Arch>::capacity, room / bytes));
     made_ = in_place ? tile_ : tile_ + (rows_ * width_ * read + 63) / 64 * 64;
   }
 

@@ -30,9 +30,9 @@ namespace tq {
 /// large it is sum d^2 / sum w^2, the error of weights without a Hessian.
 class ExpectedError {
  public:
-  /// Of weights [outputs, inputs]; `h` has the mean products of their inputs. Throws: as `factor`;
-  /// `errc::shape_mismatch` for weights of another shape; `errc::not_finite` for NaN or infinite
-  /// weights.
+  /// Takes weights [outputs, inputs], and in `h` the mean products of their inputs. Throws: as
+  /// `factor`; `errc::shape_mismatch` for weights of another shape; `errc::not_finite` for NaN or
+  /// infinite weights.
   template <HessianMatrix H, Readable X, Executor E = Serial>
   ExpectedError(const X& weights, const H& h, const FactorOptions& options = {},
                 const E& executor = serial)
