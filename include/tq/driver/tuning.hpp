@@ -17,6 +17,8 @@ struct Tuning {
   std::ptrdiff_t pages_ahead =
       0;  ///< pages ahead that pages of the source are asked for; 0: not at all
   std::ptrdiff_t written_pages_ahead = 0;  ///< the same of the target
+  /// The same of float weights that a product only reads; 0: their lines are asked for instead.
+  std::ptrdiff_t weight_pages_ahead = 0;
 };
 
 /// The tuning for this machine; unknown processors prefetch nothing. Lines are prefetched a page
@@ -27,7 +29,9 @@ inline Tuning tuning_for_processor() noexcept {
   t.stream_from = arch::last_level_cache();
   switch (arch::processor()) {
     case arch::Processor::zen3: t.lines_ahead = lines, t.written_pages_ahead = 16; break;
-    case arch::Processor::zen4: t.pages_ahead = 16, t.written_pages_ahead = 16; break;
+    case arch::Processor::zen4:
+      t.pages_ahead = t.written_pages_ahead = t.weight_pages_ahead = 16;
+      break;
     case arch::Processor::zen5: t.lines_ahead = lines, t.pages_ahead = 16; break;
     case arch::Processor::intel: t.pages_ahead = 8; break;
     case arch::Processor::other: break;

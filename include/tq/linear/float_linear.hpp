@@ -2,6 +2,7 @@
 #pragma once
 // FloatLinear: a linear layer of float weights, which quantized ones are measured against.
 
+#include <tq/arch/cpu.hpp>
 #include <tq/arch/isa.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
@@ -13,6 +14,7 @@
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/driver/gemm_tuning.hpp>
+#include <tq/driver/tuning.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/kernels/group_values.hpp>
@@ -132,15 +134,19 @@ class FloatLinear {
     }
   }
 
-  // A step of inputs from k on, times their weights. A few rows only read these, so they are asked
-  // for before they are needed.
+  // A step of inputs from k on, times their weights. A few rows only read these, so their pages, or
+  // their lines, are asked for before they are needed.
   template <class Arch>
   static void add_step(const detail::FloatRows& x, std::size_t k, const float* weights,
                        float* sums) noexcept {
     const bool only_reads = x.rows() <= kernels::values_tile_rows<Arch>;
-    const std::size_t n = x.length(k), some = only_reads ? 16 : n;
+    const std::ptrdiff_t pages = driver::this_machine().weight_pages_ahead;
+    const std::size_t n = x.length(k), some = only_reads && pages == 0 ? 16 : n;
+    if (only_reads && pages != 0)
+      for (std::size_t j = 0; j < n * columns; j += arch::page_bytes / sizeof(float))
+        arch::prefetch(weights + j, pages * arch::page_bytes);
     for (std::size_t i = 0; i < n; i += some, weights += some * columns) {
-      for (std::size_t j = 0; only_reads && j < some * columns; j += line)
+      for (std::size_t j = 0; only_reads && pages == 0 && j < some * columns; j += line)
         arch::prefetch(weights + j, driver::gemv_bytes_ahead);
       x.add_products<Arch>(k, i, std::min(some, n - i), weights, sums);
     }
