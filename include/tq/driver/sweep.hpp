@@ -28,11 +28,23 @@ TQ_NO_INLINE void sweep_by_tiles(BoundLoops<Arch> loops, const Operands& operand
   TileSweep<Arch>(loops, operands, span, params, tuning).run(params);
 }
 
+/// Whether a span is a row in the cache with one parameter: then there is nothing to plan.
+template <class Arch>
+constexpr bool is_plain_row(const RowLoops<Arch>& kernel, const Operands& operands,
+                            const Span& span, const Parameters& params) noexcept {
+  return span.count == 1 && params.group >= span.length && !operands.streams &&
+         span.has_neighbours() && kernel.columns == 0 && kernel.loose == nullptr &&
+         kernel.has(Form::constant, 0);
+}
+
 /// Takes the elements of a span through loops, with the parameters of each.
 template <class Arch>
 void sweep_by(BoundLoops<Arch> loops, const Operands& operands, const Span& span,
               const Parameters& params, const Tuning& tuning) noexcept {
+  static constexpr How stored{};
   if (span.length == 0 || span.count == 0) return;
+  if (is_plain_row(loops.kernel, operands, span, params))
+    return sweep_with_one<Arch>({loops, operands, span, 0, stored}, params);
   if (!span.has_neighbours() ||
       (!loops.kernel.finds &&
        !rows_begin_on_bytes(span, operands.first, loops.kernel.source_bits)) ||

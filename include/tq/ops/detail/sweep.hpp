@@ -126,6 +126,9 @@ template <Backend B, driver::KnownParameters Known = driver::KnownParameters{}, 
   return driver::bind(B::template kernel<Operation, Known>(), operation);
 }
 
+// Elements of a run that is no more than a task and stays in every cache.
+inline constexpr std::size_t short_run = 4096;
+
 // The operands of a sweep over a tensor.
 struct TensorOperands {
   const void* source;
@@ -140,6 +143,11 @@ template <Executor E>
 void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operands,
                   const Shape& shape, const Shape& block, const driver::Parameters& params,
                   const E& executor) {
+  const Strides &from = operands.source_strides, &to = operands.target_strides;
+  const std::size_t run = elements_of_one_run(shape, block, from, to);
+  if (run != 0 && run <= short_run)
+    return driver::sweep(bound, {.source = operands.source, .target = operands.target},
+                         {.length = run}, params);
   const std::size_t n = shape.size();
   if (n == 0) return;
   const driver::Tuning& tuning = driver::this_machine();
@@ -158,9 +166,7 @@ void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operan
                   s.span, s.params, tuning);
   };
   const bool is_one = is_one_task(executor, n);
-  const Strides &from = operands.source_strides, &to = operands.target_strides;
-  if (is_one && elements_of_one_run(shape, block, from, to) == n)
-    return sweep({{.length = n}, params});
+  if (is_one && run == n) return sweep({{.length = n}, params});
   const TensorSpans spans(shape, block, from, to);
   if (is_one) return spans.for_each(params, sweep);
   // Parts of a task's size, and tasks of parts that are smaller.
