@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace tq::driver {
 
@@ -56,20 +57,9 @@ struct tiles {
 #if TQ_HAS_SIMD
     constexpr std::size_t square = arch::square_side<Arch, sizeof(T)>;
     if constexpr (square != 0)
-      if (row == 1 && rows >= square &&
-          columns >= square) {  // the last squares do some elements again
-        const auto apart = static_cast<std::ptrdiff_t>(pitch);
-        for (std::size_t c = 0; c < columns; c += square) {
-          const std::size_t i = std::min(c, columns - square);
-          const T *const column_begin = at(from, 0, 1, i, column), *first = column_begin;
-          T* out = to + i;
-          for (std::size_t k = rows / square; k != 0; --k, first += square, out += square * pitch)
-            arch::turn_square<Arch>(first, column, out, apart);
-          if (rows % square != 0)
-            arch::turn_square<Arch>(column_begin + (rows - square), column,
-                                    to + (rows - square) * pitch + i, apart);
-        }
-        return;
+      if (row == 1 && rows >= square && columns >= square) {
+        if (pitch == side) return turn(from, column, rows, columns, to, usual_pitch{});
+        return turn(from, column, rows, columns, to, pitch);
       }
 #endif
     for (std::size_t c = 0; c < columns; c += strip)
@@ -111,6 +101,28 @@ struct tiles {
   }
 
  private:
+  using usual_pitch = std::integral_constant<std::size_t, side>;  // places of rows are immediates
+
+#if TQ_HAS_SIMD
+  // By squares, of which the last ones do some elements again.
+  template <class T, class Pitch>
+  static TQ_FORCE_INLINE void turn(const T* from, std::ptrdiff_t column, std::size_t rows,
+                                   std::size_t columns, T* to, Pitch pitch) noexcept {
+    constexpr std::size_t square = arch::square_side<Arch, sizeof(T)>;
+    const auto apart = static_cast<std::ptrdiff_t>(std::size_t{pitch});
+    for (std::size_t c = 0; c < columns; c += square) {
+      const std::size_t i = std::min(c, columns - square);
+      const T *const begin = at(from, 0, 1, i, column), *first = begin;
+      T* out = to + i;
+      for (std::size_t k = rows / square; k != 0; --k, first += square, out += square * pitch)
+        arch::turn_square<Arch>(first, column, out, apart);
+      if (rows % square != 0)
+        arch::turn_square<Arch>(begin + (rows - square), column, to + (rows - square) * pitch + i,
+                                apart);
+    }
+  }
+#endif
+
   template <class T>
   static const T* at(const T* from, std::size_t r, std::ptrdiff_t row, std::size_t i,
                      std::ptrdiff_t column) noexcept {
