@@ -9,6 +9,10 @@
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/ops/quantize.hpp>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
 namespace {
 
 using namespace tq_bench;
@@ -56,6 +60,44 @@ void fake_quantize(benchmark::State& state) {
       [&] { tq::fake_quantize_unchecked(tq::ConstTensorView(source(), shape), params, y); });
 }
 
+// A square matrix whose rows lie a column apart.
+tq::Shape square(const benchmark::State& state) {
+  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(state.range(0))));
+  return {side, side};
+}
+tq::Strides turned(const tq::Shape& shape) { return {1, static_cast<std::ptrdiff_t>(shape[0])}; }
+
+void quantize_turned(benchmark::State& state) {
+  const tq::Shape shape = square(state);
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::ConstTensorView x(source(), shape, turned(shape));
+  const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape);
+  run(state, 5, [&] { tq::quantize_unchecked(x, params, q); });
+}
+void dequantize_turned(benchmark::State& state) {
+  const tq::Shape shape = square(state);
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::TensorView<const std::int8_t> q(reinterpret_cast<const std::int8_t*>(source()), shape,
+                                            turned(shape));
+  const tq::TensorView<float> y(target<float>(), shape);
+  run(state, 5, [&] { tq::dequantize_unchecked(q, params, y); });
+}
+void fake_quantize_turned(benchmark::State& state) {
+  const tq::Shape shape = square(state);
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::ConstTensorView x(source(), shape, turned(shape));
+  const tq::TensorView<float> y(target<float>(), shape);
+  run(state, 8, [&] { tq::fake_quantize_unchecked(x, params, y); });
+}
+
+// A call for a few values.
+void quantize_call(benchmark::State& state) {
+  const tq::Shape shape{static_cast<std::size_t>(state.range(0))};
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::TensorView<std::int8_t> q(target<std::int8_t>(), shape);
+  run(state, 5, [&] { tq::quantize_unchecked(tq::ConstTensorView(source(), shape), params, q); });
+}
+
 #define TQ_ROWS(name, granularity, columns)           \
   BENCHMARK(quantize<granularity, columns>)           \
       ->Name("quantize/int8/" name "/allocated")      \
@@ -77,5 +119,10 @@ TQ_ROWS("per_channel_0/rows_of_1024", Axis0, 1024);
 TQ_ROWS("per_channel_last/rows_of_256", AxisLast, 256);
 TQ_ROWS("per_channel_last/rows_of_4096", AxisLast, 4096);
 TQ_ROWS("per_group_32/rows_of_1024", Group32, 1024);
+
+BENCHMARK(quantize_turned)->Name("quantize/int8/per_tensor/turned_square")->Apply(sizes);
+BENCHMARK(dequantize_turned)->Name("dequantize/int8/per_tensor/turned_square")->Apply(sizes);
+BENCHMARK(fake_quantize_turned)->Name("fake_quantize/int8/per_tensor/turned_square")->Apply(sizes);
+BENCHMARK(quantize_call)->Name("quantize/int8/per_tensor/call")->Arg(64);
 
 }  // namespace

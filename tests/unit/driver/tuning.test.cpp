@@ -7,7 +7,8 @@ TEST_CASE("tuning is of this machine, and distances are none that were bad", "[t
   const tq::driver::Tuning& t = tq::driver::this_machine();
   CHECK(&t == &tq::driver::this_machine());
   CHECK(t.stream_from == tq::arch::last_level_cache());
-  for (const std::ptrdiff_t ahead : {t.lines_ahead, t.pages_ahead, t.written_pages_ahead})
+  for (const std::ptrdiff_t ahead :
+       {t.lines_ahead, t.pages_ahead, t.written_pages_ahead, t.weight_pages_ahead})
     CHECK(ahead >= 0);
   if (t.lines_ahead != 0) CHECK(t.lines_ahead % 2048 != 0);
 }
