@@ -83,7 +83,8 @@ TEST_CASE("a split GGUF model is one model, and a folder without config.json non
     if (number == 0) entries.push_back({"general.architecture", std::string("llama")});
     tq::io::GgufWriter writer(folder(name), entries, tensors);
     for (const auto& t : writer.order()) {
-      const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
+      std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
+      if (t.type == Type::q8_0) values.assign(values.size(), 0.0f);
       writer.append(t.name, std::as_bytes(std::span(values)));
     }
     writer.finish();
@@ -93,13 +94,15 @@ TEST_CASE("a split GGUF model is one model, and a folder without config.json non
   write_part("m/" + first, 0, {{"blk.0.ffn_norm.weight", Type::f32, {256}}});
   write_part(
       "m/" + second, 1,
-      {{"blk.0.ffn_up.weight", Type::f32, {4, 256}}, {"output.weight", Type::f32, {4, 256}}});
+      {{"blk.0.ffn_up.weight", Type::f32, {4, 256}}, {"output.weight", Type::q8_0, {4, 256}}});
   const std::string in = folder("m/" + first);
   const Json listed = Json::parse(succeed({"inspect", in, "--json"}));
   CHECK(listed["tensors"].size() == 3);
-  const std::string out = succeed({"quantize", in, folder("y.gguf"), "--type", "q4_k"});
+  const std::string out =
+      succeed({"quantize", in, folder("y.gguf"), "--type", "q4_k", "--requantize"});
   CHECK(has(out, "3 tensors in q4_k"));
-  for (const auto& entry : tq::io::GgufReader::open(folder("y.gguf")).entries())
+  const auto written = tq::io::GgufReader::open(folder("y.gguf"));
+  for (const tq::io::GgufEntry& entry : written.entries())
     CHECK_FALSE(entry.name.starts_with("split."));
   succeed({"dequantize", in, folder("d.safetensors")});
   CHECK(has(succeed({"compare", in, folder("d.safetensors")}), "3 tensors"));
@@ -108,7 +111,7 @@ TEST_CASE("a split GGUF model is one model, and a folder without config.json non
   CHECK(fs::exists(folder("d/x.safetensors")));
   succeed({"dequantize", in, folder("s.safetensors.index.json")});
   CHECK(fs::exists(folder("x-00002-of-00002.safetensors")));
-  succeed({"quantize", in, folder("q.safetensors")});
+  succeed({"quantize", in, folder("q.safetensors"), "--requantize"});
   succeed({"report", in, folder("q.safetensors"), "-o", folder("r.html")});
   CHECK(has(fail(1, {"inspect", folder("m/" + second)}),
             "expected the first of 2 parts, x-00001-of-00002.gguf, got part 2"));

@@ -70,7 +70,7 @@ TEST_CASE("tq imatrix makes an importance matrix that GGUF files are quantized w
     std::vector<std::string> command = quantize;
     command[2] = folder("q.gguf");
     command.insert(command.end(), {"--imatrix", folder(file)});
-    CHECK_FALSE(has(succeed(command), "note"));
+    CHECK_FALSE(has(succeed(command), "note:"));
     return tq::io::GgufReader::open(folder("q.gguf")).read_bytes("blk.0.ffn_up.weight");
   };
   const auto bytes = weighted("i.gguf");
