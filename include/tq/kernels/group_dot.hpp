@@ -136,6 +136,8 @@ class GroupTile {
       }
       scale(g, sums, total);
     }
+    if (w_.offsets != nullptr)  // apart from the loop above, which has no register left
+      for (std::size_t g = 0; g < extent_.groups; ++g) add_offsets(g, total);
     finish(total, out, stride);
   }
 
@@ -207,7 +209,6 @@ class GroupTile {
           total[r][c] = dot::fma(dot::value(sums[r][c]), dot::times(scales[c], by), total[r][c]);
       }
     }
-    if (w_.offsets != nullptr) add_offsets(g, total);
   }
 
   TQ_FORCE_INLINE void add_offsets(std::size_t g,
@@ -272,9 +273,10 @@ void group_some_rows(std::size_t rows, const GroupRows& x, const GroupPanel& w,
 /// numbers are summed exactly, in 32 bits, with the start of the row (times the zero point of the
 /// column, where they have their own); then, in ascending groups,
 ///     v = fma(float(sum), scale, v),
-/// where scale is that of the column, times that of the row's group, if there is one; and where
-/// there are offsets, the same with the sum of the row's numbers and the offset of the column. Last
-/// v is multiplied by the row's scale, and the bias added, by fma where there are both. 1 <= `rows`
+/// where scale is that of the column, times that of the row's group, if there is one. Where there
+/// are offsets, the sums of the row's numbers and the offsets of the column follow in the same way.
+/// Last v is multiplied by the row's scale, and the bias added, by fma where there are both. 1 <=
+/// `rows`
 /// <= `group_tile_rows`, which is 1 unless levels are bytes.
 template <class Arch, class Bits>
 void group_tile(std::size_t rows, const GroupRows& x, const GroupPanel& w,

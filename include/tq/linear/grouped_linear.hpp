@@ -58,8 +58,8 @@ concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, 
 /// then y = v + bias. `Int8PerRow`: v = fma(float(S), scale of the weights, v), and
 /// y = fma(v, scale of the row, bias), or their product where there is no bias. Weights have
 /// levels then, and scales of `WeightLevels`: integers, `float4_e2m1fn`, `iq4_nl`, but not `nf4`,
-/// whose values are no multiples of one number. Of weights with offsets, the sum of the codes of a
-/// group is multiplied in the same way after each group:
+/// whose values are no multiples of one number. Where weights have offsets, the sum of the codes
+/// of each group is multiplied in the same way when all groups are done:
 ///     v = fma(float(sum), offset (* scale of the activations), v).
 ///
 /// With floats each weight is the float that `dequantize` makes of it, and

@@ -120,7 +120,8 @@ std::string check(std::uint64_t seed, std::size_t rows, std::size_t groups, std:
         volatile float scale = p.scales[g * columns + n];
         if (by_group) scale = scale * scales[m * groups + g];
         v = std::fma(static_cast<float>(sum), scale, v);
-        if (!has_offsets) continue;
+      }
+      for (std::size_t g = 0; has_offsets && g < groups; ++g) {
         volatile float offset = offsets[g * columns + n];
         if (by_group) offset = offset * scales[m * groups + g];
         v = std::fma(sums_of_x[m * groups + g], offset, v);

@@ -113,21 +113,24 @@ std::vector<float> integers(const std::vector<float>& x, std::size_t rows, const
     for (std::size_t n = 0; n < outputs; ++n) {
       float v = 0;
       for (std::size_t g = 0; g < groups; ++g) {
-        std::int64_t twice = 0, of_codes = 0;
+        std::int64_t twice = 0;
         const std::size_t param = n / block[0] * groups + g;
         for (std::size_t k = g * group; k < std::min((g + 1) * group, inputs); ++k)
-          twice += q.codes()[m * inputs + k] * halves(w.params(), w.codes()[n * inputs + k], param),
-              of_codes += q.codes()[m * inputs + k];
+          twice += q.codes()[m * inputs + k] * halves(w.params(), w.codes()[n * inputs + k], param);
         volatile float scale = w.params().scales()[param];
         const float sum = static_cast<float>(static_cast<double>(twice) / 2);
         if (!per_row) scale = scale * q.params().scales()[m * groups + g];
         v = std::fma(sum, scale, v);
-        if constexpr (std::decay_t<decltype(w.params())>::has_offset) {
-          volatile float offset = w.params().offsets()[param];
+      }
+      if constexpr (std::decay_t<decltype(w.params())>::has_offset)
+        for (std::size_t g = 0; g < groups; ++g) {
+          std::int32_t of_codes = 0;
+          for (std::size_t k = g * group; k < std::min((g + 1) * group, inputs); ++k)
+            of_codes += q.codes()[m * inputs + k];
+          volatile float offset = w.params().offsets()[n / block[0] * groups + g];
           if (!per_row) offset = offset * q.params().scales()[m * groups + g];
           v = std::fma(static_cast<float>(of_codes), offset, v);
         }
-      }
       if (per_row)
         v = bias.empty() ? v * q.params().scales()[m]
                          : std::fma(v, q.params().scales()[m], bias[n]);
