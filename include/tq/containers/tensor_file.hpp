@@ -127,8 +127,8 @@ class TensorFile {
     return tensor != nullptr && layouts::gguf::has_block(tensor->type) ? tensor : nullptr;
   }
 
-  /// The blocks of such a tensor, as they are stored. Throws: `errc::unknown_name` for another
-  /// tensor; `errc::io_failure`.
+  /// The blocks that `find_blocks` finds, as they are stored. Throws: `errc::unknown_name` for
+  /// another tensor; `errc::io_failure`.
   [[nodiscard]] std::vector<std::uint8_t> read_blocks(const std::string& name) const {
     if (find_blocks(name) == nullptr)
       raise(errc::unknown_name,

@@ -4,7 +4,7 @@
 // with a scale and a zero point; and group_levels, which takes packed weights apart for many rows.
 //
 // Weights are unsigned levels of 2, 3, 4 or 8 bits; the weight is (level - zero point) * scale, and
-// an offset is added where weights have such. A
+// an offset is added where weights have offsets. A
 // panel is units of 16 inputs (32 where levels have 3 bits), and a unit is lines of 128 bytes, byte
 // 4c + j for input j of four neighbours and column c. Of `Width` bits, four number s of a unit is
 // in line s % L at bit s / L * Width, where L is the number of lines; levels of 3 bits are such

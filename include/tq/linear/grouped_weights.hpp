@@ -49,8 +49,8 @@ struct GroupedCodes {
 /// Weights of shape [outputs, inputs], packed once and multiplied many times, on every instruction
 /// set: in panels of 32 outputs (`kernels::group_tile`), at 2, 3, 4 or 8 bits a weight, groups
 /// padded to whole units of 16 inputs (32 at 3 bits). Beside them lie a float32 scale for every
-/// group of every output, a float32 offset where there are such and, unless all are equal, a zero
-/// point of a byte. Weights that were moved from have no outputs, no inputs and no groups.
+/// group of every output, a float32 offset where groups have offsets and, unless all are equal, a
+/// zero point of a byte. Weights that were moved from have no outputs, no inputs and no groups.
 class GroupedWeights {
  public:
   /// Parameters of any granularity: what its blocks span along the inputs is a group. Throws:

@@ -11,7 +11,7 @@
 //   60  4   1 where every group has a level of 0 of its own, 2 where it has an offset, their sum,
 //   or 0 64  4   the level of 0 of all others, signed 68  4v  values of the code book, float32
 //   ..      [panels][groups][32] scales, float32, over the divisor of the levels
-//   ..      as many offsets, float32, where groups have such
+//   ..      as many offsets, float32, where groups have offsets
 //   ..      as many levels of 0, a byte each, where groups have their own
 //   ..      panels of codes, in units as kernels/group_dot.hpp has them
 

@@ -64,8 +64,8 @@ void with_unpackable(const char* function, layouts::gguf::Type type, F&& f) {
 
 /// The tensor of `shape` that blocks of a type hold, its last axis in whole blocks: of the scheme
 /// `block_spec(type)`, with the values of the blocks (`layouts::gguf::unpack`).
-/// Throws: `errc::unsupported` for types that have no such scheme, or whose types are not listed;
-/// as `unpack`.
+/// Throws: `errc::unsupported` for types without a scheme, and for schemes of types that are not
+/// listed; as `unpack`.
 template <class Types = all_elements, class ScaleTypes = all_scales, Backend B = default_backend>
 [[nodiscard]] EncodedTensor encoded_blocks(layouts::gguf::Type type,
                                            std::span<const std::uint8_t> blocks,

@@ -82,7 +82,8 @@ Bytes repacked(const Bytes& blocks) {
 
 }  // namespace
 
-TEST_CASE("unpacked blocks have the values of the blocks, and are packed to such") {
+TEST_CASE(
+    "unpacked blocks have the values of the blocks, and are packed to blocks with these values") {
   std::mt19937_64 random(7);
   for_each_unpackable([&]<class B>(std::type_identity<B>) {
     constexpr std::size_t rows = 3, columns = 5 * B::elements;

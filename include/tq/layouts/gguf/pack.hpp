@@ -30,7 +30,7 @@ template <Unpackable B>
   std::string expected = "codes of the format";
   errc code = errc::bad_argument;
   if constexpr (holds_values<B>) {
-    expected = "codes that are values of IQ4_NL, or all their negatives";
+    expected = "codes that are all values of IQ4_NL, or all negated values";
   } else if constexpr (params_of<B>::has_zero_point) {
     if (zero != held_zeros<B>[0] && zero != held_zeros<B>[1]) {
       code = errc::bad_zero_point;
@@ -49,13 +49,14 @@ template <Unpackable B>
 
 }  // namespace detail
 
-/// The blocks of a tensor [..., n], n in whole blocks: of a tensor that `unpack` made, those that
-/// it was made of, but that codes under a scale of 0 become those of the value 0, and that a
-/// K-quant or IQ4_XS may have other factors of the same scales. Throws: `errc::shape_mismatch` for
-/// rows that are no whole blocks; `errc::bad_zero_point` for zero points that are neither the one
-/// of the format nor its mirror image; `errc::bad_scale` for scales that are no products of a
-/// float16 and whole numbers (K-quants, IQ4_XS), that are NaN (MXFP4), or under another tensor
-/// scale than 1 (NVFP4); `errc::bad_argument` for codes that the format does not have.
+/// The blocks of a tensor [..., n], n in whole blocks. `pack(unpack(blocks))` has the values of
+/// `blocks`, and their bytes with two exceptions: codes under a scale of 0 become codes of the
+/// value 0, and scales of K-quants and IQ4_XS get the largest whole factors that they have. Throws:
+/// `errc::shape_mismatch` for rows that are no whole blocks; `errc::bad_zero_point` for other zero
+/// points than that of the format and its mirror image; `errc::bad_scale` for scales that are no
+/// products of a float16 and whole numbers (K-quants, IQ4_XS), that are NaN (MXFP4), or under
+/// another tensor scale than 1 (NVFP4); `errc::bad_argument` for codes that the format does not
+/// have.
 template <Unpackable B, PackingFor<typename params_of<B>::type> Pack, Backend Ops = default_backend>
 [[nodiscard]] std::vector<std::uint8_t> pack(const QuantizedTensor<params_of<B>, Pack>& tensor) {
   using Params = params_of<B>;

@@ -38,12 +38,11 @@ template <Block B>
 }  // namespace detail
 
 /// The tensor of `shape` that blocks hold, row-major, the last axis in whole blocks. Its values are
-/// those of `dequantize` bit for bit, but for the sign of zeros, and none becomes a float on the
-/// way.
-/// Throws: `errc::shape_mismatch` for another number of bytes, and for rows that are no whole
-/// blocks; `errc::bad_argument` for extents that memory cannot hold; `errc::bad_scale` for a scale
-/// that is NaN or infinite (2^128 of MXFP4 and 480 of NVFP4, the codes 255, included), and for a
-/// negative one beside offsets; `errc::not_finite` for such an offset.
+/// those of `dequantize` bit for bit, but for the sign of zeros, and no value becomes a float on
+/// the way. Throws: `errc::shape_mismatch` for another number of bytes, and for rows that are no
+/// whole blocks; `errc::bad_argument` for extents that memory cannot hold; `errc::bad_scale` for a
+/// scale that is NaN or infinite (2^128 of MXFP4 and 480 of NVFP4, the codes 255, included), and
+/// for a negative scale beside offsets; `errc::not_finite` for an offset that is NaN or infinite.
 template <Unpackable B, Backend Ops = default_backend>
 [[nodiscard]] QuantizedTensor<params_of<B>> unpack(std::span<const std::uint8_t> blocks,
                                                    const Shape& shape) {

@@ -44,7 +44,7 @@ struct BlockFields {
   }
 };
 
-// Two codes of 4 bits from each of `n` bytes: low ones, then high ones.
+// Two codes of 4 bits from each of `n` bytes: the low halves, then the high halves.
 inline void load_nibbles(const std::uint8_t* from, std::size_t n, std::uint8_t* codes) noexcept {
   for (std::size_t j = 0; j < n; ++j) {
     codes[j] = from[j] & 15;
@@ -111,7 +111,8 @@ void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   }
 }
 
-// Writes the block of such fields. Returns false if their scales or offsets have no such block.
+// Writes the block of the fields. Returns false if the format does not have their scales or
+// offsets.
 template <class B>
 requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0, Q4_0, Q5_0, Q8_0, IQ4_NL>
 [[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {

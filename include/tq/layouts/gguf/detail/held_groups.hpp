@@ -28,7 +28,7 @@ inline constexpr std::array<std::int32_t, 2> held_zeros{zero_code<B>,
 
 // Writes the codes of group g as parameters have them, and makes its scale positive: of a negative
 // scale codes are mirrored, and of a scale of 0 all codes mean 0 under the scale 1. Returns the
-// zero point, or 0 where there is none.
+// zero point, or 0 where the symmetry has no zero points.
 template <Unpackable B>
 std::int32_t hold_group(BlockFields<B>& f, std::size_t g, code_of<B>* to) noexcept {
   using Params = params_of<B>;

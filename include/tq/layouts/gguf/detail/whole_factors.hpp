@@ -12,7 +12,8 @@
 
 namespace tq::layouts::gguf::detail {
 
-// The whole numbers of a range with products[j] == d * numbers[j]. False if there are none.
+// The whole numbers of a range with products[j] == d * numbers[j]. False if a product is no
+// multiple of d.
 template <std::size_t N>
 [[nodiscard]] bool are_multiples(const float* products, float d, CodeRange range,
                                  int* numbers) noexcept {
