@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What selections for engines share: tq select --for.
+// Checks and texts of selections for engines: tq select --for.
 
 #include "commands.hpp"
 

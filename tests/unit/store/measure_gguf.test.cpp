@@ -209,7 +209,7 @@ TEST_CASE("a selected GGUF file has the bytes that were asked for, and the types
        {"tokenizer.ggml.tokens", io::GgufArray(std::vector<std::string>{"a", "bc", ""})}});
   const GgufMeasurement measured = measure_gguf<Small>(in);
   double before = std::numeric_limits<double>::infinity();
-  for (const std::uint64_t budget : {14000, 16000, 20000, 26000, 40000, 110000}) {
+  for (const std::uint64_t budget : {14000U, 16000U, 20000U, 26000U, 40000U, 110000U}) {
     INFO(budget);
     const PrecisionSelection selection = within(measured, budget);
     CHECK(selection.cost.error < before);
