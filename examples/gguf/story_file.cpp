@@ -6,6 +6,7 @@
 #include <tq/files/text_file.hpp>
 #include <tq/json/json_text.hpp>
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
