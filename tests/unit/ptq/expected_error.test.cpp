@@ -64,6 +64,23 @@ TEMPLATE_TEST_CASE("expected errors are near those of error feedback", "",
   CHECK(std::abs(expected.relative(first + rest) - error) < 1e-12 * error);
 }
 
+TEST_CASE("errors of a column count by its pivot") {
+  const Layer layer = correlated();
+  const tq::HessianFactor factor = tq::factor(layer.h);
+  const tq::ExpectedError expected(layer.view(), layer.h);
+  for (const std::size_t place : {0, 7, 20, 47}) {
+    std::vector<float> back = layer.w;
+    double squares = 0;
+    for (std::size_t r = 0; r < outputs; ++r) {
+      const std::size_t i = r * columns + factor.order()[place];
+      back[i] = std::round(back[i]);
+      squares += std::pow(double{layer.w[i]} - double{back[i]}, 2);
+    }
+    const double loss = factor.pivots()[place] * squares;
+    CHECK(std::abs(expected.loss(0, layer.w, back) - loss) < 1e-9 * loss);
+  }
+}
+
 TEST_CASE("the energy is that of the outputs, with damping") {
   const Layer layer = correlated();
   const double lambda = tq::factor(layer.h).damping_used();
