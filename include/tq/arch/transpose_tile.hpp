@@ -127,8 +127,8 @@ TQ_FORCE_INLINE void turn_square(const T* from, std::ptrdiff_t column, T* to,
   typename Row::type v[side], w[side];
   TQ_UNROLL for (std::size_t k = 0; k < side; ++k) v[k] =
       Row::load(from + static_cast<std::ptrdiff_t>(k) * column);
-  // As many columns as a piece has elements are turned together. Each round interleaves them with
-  // columns that are half a piece further, until each piece has elements of one row.
+  // The columns of a piece are turned together: each round interleaves them with those half a piece
+  // further, until each piece has elements of one row.
   const auto round = [](const typename Row::type(&a)[side],
                         typename Row::type(&b)[side]) TQ_LAMBDA_INLINE {
     TQ_UNROLL for (std::size_t h = 0; h < side; h += piece)
