@@ -6,9 +6,9 @@
 #include <tq/driver/columns.hpp>
 #include <tq/driver/make_kernel.hpp>
 #include <tq/kernels/codes.hpp>
+#include <tq/kernels/nearest_int32.hpp>
 #include <tq/kernels/scaled_sum.hpp>
 #include <tq/kernels/to_codes.hpp>
-#include <tq/numeric/rounding.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,9 +68,7 @@ class Requantize {
                                                  std::uint64_t) const noexcept {
     float v = ScaledSum::one(sum, p, i);
     if (!(v == v)) v = 0.0f;
-    v = v < -0x1p31f ? -0x1p31f : v;
-    v = v > below_2_31 ? below_2_31 : v;
-    return limits_.code(static_cast<std::int32_t>(NearestEven{}(v, 0)));
+    return limits_.code(NearestInt32::one(v));
   }
 
 #if TQ_HAS_SIMD
@@ -99,17 +97,13 @@ class Requantize {
   [[nodiscard]] TQ_FORCE_INLINE arch::ints<Arch> code(const arch::ints<Arch>& sum, const P& p,
                                                       std::size_t i, std::size_t k) const noexcept {
     using Floats = arch::floats<Arch>;
-    using I = arch::ints<Arch>;
     const Floats product =
         arch::replace_nan<Arch>(ScaledSum::lanes<Arch>(sum, p, i, k), Floats(0.0f));
-    const I rounded =
-        arch::round_to_int<Arch>(arch::clamp<Arch>(product, Floats(-0x1p31f), Floats(below_2_31)));
-    return limits_.template codes<Arch>(rounded);
+    return limits_.template codes<Arch>(NearestInt32::lanes<Arch>(product));
   }
 #endif
 
  private:
-  static constexpr float below_2_31 = 2147483520.0f;  // the largest float32 that is
   CodeLimits limits_;
 };
 

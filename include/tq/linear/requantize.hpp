@@ -7,12 +7,12 @@
 #include <tq/arch/long_lanes.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/fixed_point.hpp>
+#include <tq/kernels/nearest_int32.hpp>
 #include <tq/linear/fixed_multiplier.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -61,13 +61,6 @@ namespace detail {
   using limits = std::numeric_limits<std::int32_t>;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(v, limits::min(), limits::max()));
 }
-// To nearest even, as far as 32 bits reach: up to the largest float32 below 2^31. NaN, which no
-// finite factor and bias give, becomes the lowest.
-[[nodiscard]] inline std::int32_t nearest(float v) noexcept {
-  v = v > -2147483648.0f ? v : -2147483648.0f;
-  v = v < 2147483520.0f ? v : 2147483520.0f;
-  return static_cast<std::int32_t>(std::nearbyint(v));
-}
 [[nodiscard]] inline double float_factor(float x, float w, float y) noexcept {
   return static_cast<double>(x * w / y);
 }
@@ -92,7 +85,7 @@ struct RequantizeFloat {
     return m;
   }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m) noexcept {
-    return detail::nearest(static_cast<float>(sum) * m);
+    return kernels::NearestInt32::one(static_cast<float>(sum) * m);
   }
 };
 
@@ -118,7 +111,7 @@ struct RequantizeTorch {
     return detail::uncontracted(bias * static_cast<float>(1.0 / static_cast<double>(step)));
   }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m, float bias = 0) noexcept {
-    return detail::nearest((static_cast<float>(sum) + bias) * m);
+    return kernels::NearestInt32::one((static_cast<float>(sum) + bias) * m);
   }
 #if TQ_HAS_SIMD
   template <class Arch>
@@ -128,8 +121,7 @@ struct RequantizeTorch {
     using Floats = arch::floats<Arch>;
     const Floats v =
         (xsimd::to_float(sums) + Floats::load_unaligned(bias)) * Floats::load_unaligned(m);
-    return arch::round_to_int<Arch>(
-        arch::clamp<Arch>(v, Floats(-2147483648.0f), Floats(2147483520.0f)));
+    return kernels::NearestInt32::lanes<Arch>(v);
   }
 #endif
 };
