@@ -3,6 +3,7 @@
 #include "unit/files/io_test.hpp"
 
 #include <tq/containers/gguf.hpp>
+#include <tq/containers/gguf_file_bytes.hpp>
 #include <tq/containers/gguf_writer.hpp>
 
 #include "support/catch.hpp"
@@ -46,6 +47,7 @@ TEST_CASE("files of ggml are written again byte for byte") {
     writer.finish();
     INFO(name);
     CHECK(slurp(dir / "m") == slurp(source));
+    CHECK(gguf_file_bytes(reader.entries(), declarations_of(reader)) == fs::file_size(source));
   }
 }
 
@@ -65,6 +67,7 @@ TEST_CASE("a GGUF file has the bytes of its format") {
   expected.text("flags").u32(9).u32(7).u64(2).raw(std::string("\1\0", 2));
   expected.tensor("empty", {32, 0}, 2, 0).tensor("m", {1, 3}, 1, 0).pad(16).raw("abcdef").pad(16);
   CHECK(slurp(dir / "m") == expected.str());
+  CHECK(gguf_file_bytes(entries, tensors) == expected.str().size());
   CHECK(dir.file_count() == 1);
 }
 
