@@ -1,4 +1,4 @@
-# Files that llama.cpp loads, and the best one of the size of Q4_K_M.
+# Files that llama.cpp loads, and the best mix of a size.
 set(out ${PROJECT_BINARY_DIR}/demo)
 tq_add_demo(gguf COMMAND gguf --quick ${out}/gguf
   TITLE "A language model in GGUF files (examples/gguf):" SHOW "^[|] (type|f32|q8_0|q5_0|iq4_nl)")
