@@ -29,8 +29,11 @@ namespace detail {
 template <class Arch, class Floats>
 TQ_FORCE_INLINE Floats rounded_product(const Floats& a, const Floats& b) noexcept {
   const Floats product = arch::group_dot<Arch>::times(a, b);
-  if constexpr (std::same_as<Floats, float>) return tq::detail::uncontracted(product);
-  else return arch::uncontracted<Arch>(product);
+#if TQ_HAS_SIMD
+  if constexpr (!std::same_as<Floats, float>) return arch::uncontracted<Arch>(product);
+  else
+#endif
+    return tq::detail::uncontracted(product);
 }
 }  // namespace detail
 
