@@ -57,7 +57,7 @@ void ImportanceReport::print(bool json, const Talk& talk) const {
   std::cout << '\n'
             << "the importance of the inputs of " << sums.weights.size() << " weights in " << out
             << '\n';
-  for (const std::string& note : notes) std::cout << "note: " << printable(note) << '\n';
+  for (const std::string& note : notes) std::cout << "note: " << printable_text(note) << '\n';
 }
 
 }  // namespace tool

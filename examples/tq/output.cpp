@@ -27,6 +27,17 @@ std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others) {
   return names;
 }
 
+std::string printable_text(const std::string& sentence) {
+  std::string out;
+  for (std::size_t at = 0; at < sentence.size();) {
+    const std::size_t end = std::min(sentence.find(' ', at), sentence.size());
+    out += printable(sentence.substr(at, end - at));
+    if (end < sentence.size()) out += ' ';
+    at = end + 1;
+  }
+  return out;
+}
+
 void print_others(std::span<const tq::io::OtherMember> others) {
   for (const tq::io::OtherMember& other : others)
     std::cout << "left out: " << printable(other.name) << " (" << other.reason << ")\n";

@@ -19,6 +19,9 @@ namespace tool {
 
 using tq::io::printable;  // every name from a file reaches the terminal through it
 
+// A sentence with names from files for a terminal: its words as `printable` shows them.
+[[nodiscard]] std::string printable_text(const std::string& sentence);
+
 // The names of what a file holds beside tensors; and a line for each that is left out, with what it
 // is.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const tq::io::OtherMember> others);

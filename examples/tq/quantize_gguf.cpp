@@ -89,7 +89,7 @@ void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& 
   for (const std::string& name : report.dropped)
     std::cout << "tensor left out: " << printable(name) << '\n';
   for (const std::string& note : report.notes)
-    std::cout << "note: " << printable(with_option_names(note)) << '\n';
+    std::cout << "note: " << printable_text(with_option_names(note)) << '\n';
 }
 
 // The types that a weight can get, by their names.

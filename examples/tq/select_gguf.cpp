@@ -102,7 +102,7 @@ void print_gguf_selection(const tq::PrecisionSelection& selection,
   std::cout << "SQNR of all is that of sum d^2 / sum w^2 over all weights; error % is a share of "
                "sum d^2.\n";
   for (const std::string& note : measured.notes)
-    std::cout << "note: " << printable(with_option_names(note)) << '\n';
+    std::cout << "note: " << printable_text(with_option_names(note)) << '\n';
   std::cout << "The mix is in " << options.out << ".\n" << gguf_command_of(options) << '\n';
 }
 

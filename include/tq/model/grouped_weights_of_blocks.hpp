@@ -6,6 +6,7 @@
 #include <tq/core/codebook.hpp>
 #include <tq/core/element_lists.hpp>
 #include <tq/core/shape.hpp>
+#include <tq/error.hpp>
 #include <tq/layouts/gguf/block.hpp>
 #include <tq/layouts/gguf/detail/block_fields.hpp>
 #include <tq/layouts/gguf/type.hpp>
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string>
 
 namespace tq {
 
@@ -44,6 +46,10 @@ template <class B>
   for (std::size_t b = 0; b < count; ++b) {
     Fields fields;
     layouts::gguf::detail::load_fields(blocks.data() + b * B::bytes, fields);
+    for (const float scale : fields.scales)
+      if (!is_finite(scale))
+        raise(errc::bad_scale, std::string(function) + ": expected finite scales, got " +
+                                   number_text(scale) + " in block " + std::to_string(b));
     std::ranges::transform(fields.codes, of.packed.data() + b * B::elements,
                            [&](std::uint8_t code) { return of.map.pack(code); });
     of.scales.insert(of.scales.end(), std::begin(fields.scales), std::end(fields.scales));

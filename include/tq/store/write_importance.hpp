@@ -36,7 +36,8 @@ enum class ImportanceForm : std::uint8_t { gguf, dat };
 /// leaves out weights without tokens; its numbers of chunks are rounded up to powers of two, so
 /// that means times chunks keep their bits. The file appears whole or not at all. Throws:
 /// `errc::no_data` without weights that saw tokens; `errc::bad_argument` for weights whose sums are
-/// not those of their counts, and for names of more than 55 bytes; `errc::out_of_range` for sums
+/// not those of their counts, and, in the GGUF form, for names of more than 55
+/// bytes; `errc::out_of_range` for sums
 /// that float32 cannot hold; `errc::io_failure`. Source: llama.cpp, tools/imatrix/imatrix.cpp.
 inline void write_importance(const std::filesystem::path& file, const ImportanceSums& importance,
                              ImportanceForm form = ImportanceForm::gguf,

@@ -149,3 +149,16 @@ TEST_CASE("blocks that do not fit the shape of weights are refused") {
   test::raises(errc::shape_mismatch, {"[outputs, inputs]"},
                [&] { (void)grouped_weights_of_blocks(gguf::Type::q4_0, bytes, Shape{32}); });
 }
+
+TEST_CASE("scales that are not finite are refused with the number of their block") {
+  for (const gguf::Type type : {gguf::Type::q4_0, gguf::Type::iq4_nl, gguf::Type::iq4_xs})
+    for (const std::uint8_t high :
+         std::vector<std::uint8_t>{0x7e, 0x7c, 0xfc}) {  // NaN and infinities of float16
+      const gguf::TypeInfo& info = gguf::info_of(type);
+      std::vector<std::uint8_t> blocks(2 * info.bytes);
+      blocks[info.bytes + 1] = high;
+      test::raises(errc::bad_scale, {"expected finite scales", "in block 1"}, [&] {
+        (void)grouped_weights_of_blocks(type, blocks, Shape{2, info.elements});
+      });
+    }
+}

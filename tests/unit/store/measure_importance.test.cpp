@@ -107,6 +107,9 @@ TEST_CASE("activations that contradict one another are refused") {
   };
   refused({{"model.norm", x}, {"model.norm.weight", x}}, errc::bad_argument,
           {"\"output_norm.weight\" under one name", "\"model.norm\" and \"model.norm.weight\""});
+  fs::copy_file(dir / "x.safetensors", dir / "x.gguf");
+  test::raises(errc::bad_argument, {"x.gguf: expected .npy, .npz or .safetensors files"},
+               [&] { static_cast<void>(measure_importance({(dir / "x.gguf").string()})); });
   const std::string experts = "model.layers.0.block_sparse_moe.experts.";
   refused({{experts + "4096.w1", x}}, errc::bad_argument, {"an expert below 4096"});
   write_batch(dir / "1.safetensors", {{experts + "0.w1", x}}, 8);

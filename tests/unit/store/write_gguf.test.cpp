@@ -465,6 +465,33 @@ TEST_CASE("importance of both forms of file weighs errors") {
   CHECK_FALSE(fs::exists(dir / "z.gguf"));
 }
 
+TEST_CASE("experts behind the last of an importance matrix have the importance 1") {
+  const TempDir dir;
+  const std::string name = "blk.0.ffn_down_exps.weight";
+  const std::vector<float> values = noise(3 * 2 * 256), seen = noise(256, 9);
+  write_floats(dir / "x.gguf", {{name, {3, 2, 256}, values}});
+  std::vector<float> importance(3 * 256, 1.0f), sums(256);
+  for (std::size_t i = 0; i < 256; ++i) {
+    importance[i] = seen[i] * seen[i];
+    sums[i] = 8 * importance[i];
+  }
+  write_floats(dir / "i.gguf",
+               {{name + ".in_sum2", {1, 256}, sums}, {name + ".counts", {1, 1}, {8}}});
+  GgufOptions options{.type = "q4_k"};
+  options.imatrix = dir / "i.gguf";
+  write(dir / "y.gguf", dir / "x.gguf", options);
+  std::vector<std::uint8_t> expected;
+  for (std::size_t e = 0; e < 3; ++e) {
+    std::vector<std::uint8_t> blocks(2 * 144);
+    gguf::quantize<gguf::Q4_K>(std::span(values).subspan(e * 512, 512), blocks, gguf::best{},
+                               std::span(importance).subspan(e * 256, 256));
+    expected.insert(expected.end(), blocks.begin(), blocks.end());
+  }
+  const std::vector<std::byte> got = bytes_of(dir / "y.gguf", name);
+  REQUIRE(got.size() == expected.size());
+  CHECK(std::memcmp(got.data(), expected.data(), got.size()) == 0);
+}
+
 TEST_CASE("a mix of a file has rules of its own") {
   const TempDir dir;
   spill(dir / "mix.json", R"({"type": "q4_0", "file_type": 2, "rules": [
@@ -503,6 +530,19 @@ TEST_CASE("what cannot be a GGUF file is refused, and nothing is written") {
                [&] { write(dir / "y.bin", dir / "x.gguf"); });
   test::raises(errc::bad_argument, {"expected another file than `in`"},
                [&] { write(dir / "x.gguf", dir / "x.gguf"); });
+  for (const auto option : {&GgufOptions::config, &GgufOptions::imatrix, &GgufOptions::mapping,
+                            &GgufOptions::metadata}) {
+    write_floats(dir / "option.gguf", {{"blk.0.ffn_up.weight.in_sum2", {1, 256}, noise(256)}});
+    GgufOptions options{.overwrite = true};
+    options.*option = dir / "option.gguf";
+    const std::string before = slurp(dir / "option.gguf");
+    CHECK_THROWS_AS(write(dir / "option.gguf", dir / "x.gguf", options), tq::error);
+    CHECK(slurp(dir / "option.gguf") == before);
+  }
+  test::raises(errc::bad_argument, {"expected another file than `metadata`"}, [&] {
+    write(dir / "option.gguf", dir / "x.gguf",
+          {.metadata = dir / "option.gguf", .overwrite = true});
+  });
   spill(dir / "y.gguf", "mine");
   test::raises(errc::bad_argument, {"`overwrite`"}, [&] { write(dir / "y.gguf", dir / "x.gguf"); });
   CHECK(slurp(dir / "y.gguf") == "mine");

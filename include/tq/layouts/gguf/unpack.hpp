@@ -6,6 +6,7 @@
 #include <tq/core/packing.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/shape.hpp>
+#include <tq/error.hpp>
 #include <tq/layouts/detail/bit_fields.hpp>
 #include <tq/layouts/gguf/detail/block_fields.hpp>
 #include <tq/layouts/gguf/detail/held_groups.hpp>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace tq::layouts::gguf {
@@ -30,8 +32,10 @@ template <Block B>
 [[nodiscard]] std::size_t block_count(const char* function, const Shape& shape) {
   static_cast<void>(tq::detail::require_extents(function, shape));
   const std::size_t row = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
-  tq::detail::require_count(function, "elements of the last axis, in whole blocks",
-                            row / B::elements * B::elements, row);
+  if (row % B::elements != 0)
+    raise(errc::shape_mismatch, std::string(function) + ": expected a last axis of a multiple of " +
+                                    std::to_string(B::elements) + " elements, got " +
+                                    std::to_string(row));
   return shape.size() / B::elements;
 }
 

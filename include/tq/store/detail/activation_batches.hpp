@@ -29,10 +29,15 @@ namespace tq::store::detail {
 
 class ActivationBatches {
  public:
-  // Throws: as `data_files` and `open_tensor_file`; `errc::no_data` where no tensor can be one of
+  // Throws: as `data_files` and `open_tensor_file`; `errc::bad_argument` for GGUF files, which hold
+  // weights or importances; `errc::no_data` where no tensor can be one of
   // activations; `errc::shape_mismatch` for batches of a layer with other inputs.
   explicit ActivationBatches(const std::vector<std::string>& data) : files_(data_files(data)) {
     for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (files_[i].extension() == ".gguf")
+        raise(errc::bad_argument, files_[i].string() +
+                                      ": expected .npy, .npz or .safetensors files of activations, "
+                                      "got a GGUF file");
       const io::TensorFile reader = io::open_tensor_file(files_[i]);
       bool is_used = false;
       for (const io::TensorInfo& tensor : reader.tensors()) {

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -86,14 +87,33 @@ inline void require_quantizable(const GgufItem& item, bool requantize) {
   return job;
 }
 
+// The importances of a weight: for each input of each of its matrices.
+[[nodiscard]] inline std::uint64_t importance_count(const GgufItem& item) {
+  return item.elements() / std::max<std::uint64_t>(1, item.matrix_elements()) * item.to.columns();
+}
+
+// The file that the options name, if any. Experts behind the last one that it has saw no token, as
+// those between do, whose inputs have the importance 1. Throws: as `read_importance`.
+[[nodiscard]] inline std::optional<ImportanceFile> importance_for(const GgufInput& input,
+                                                                  const GgufOptions& options) {
+  if (options.imatrix.empty()) return std::nullopt;
+  ImportanceFile file = read_importance(options.imatrix);
+  for (const GgufItem& item : input.items) {
+    const auto found = file.weights.find(item.to.name);
+    if (found == file.weights.end() || found->second.empty()) continue;
+    const std::uint64_t wanted = importance_count(item), got = found->second.size();
+    if (got < wanted && got % item.to.columns() == 0)
+      found->second.resize(static_cast<std::size_t>(wanted), 1.0f);
+  }
+  return file;
+}
+
 // Gives a weight the importance of its inputs. Throws: `errc::shape_mismatch`.
 inline void set_importance(GgufJob& job, const ImportanceFile& importance) {
   const GgufItem& item = *job.item;
   const auto found = importance.weights.find(item.to.name);
   if (found == importance.weights.end()) return;
-  const std::uint64_t matrices =
-                          item.elements() / std::max<std::uint64_t>(1, item.matrix_elements()),
-                      wanted = matrices * item.to.columns();
+  const std::uint64_t wanted = importance_count(item);
   if (found->second.size() == wanted) {
     job.importance = found->second;
   } else if (item.to.name != "token_embd.weight") {  // whose inputs are tokens

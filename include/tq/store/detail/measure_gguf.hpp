@@ -217,8 +217,7 @@ template <class Model>
   const std::vector<layouts::gguf::Type> candidates = gguf_candidates(types);
   const GgufMix mix = gguf_mix("f32");  // for the lists that all mixes have
   const std::unique_ptr<GgufInput> input = gguf_input<Model>(in, options);
-  std::optional<ImportanceFile> read;
-  if (!options.imatrix.empty()) read = read_importance(options.imatrix);
+  const std::optional<ImportanceFile> read = importance_for(*input, options);
   const ImportanceFile* const importance = read ? &*read : nullptr;
   complete_entries(*input, mix, importance, options);
   const GgufChoices all = gguf_choices(*input, mix, candidates, importance, options);

@@ -110,6 +110,17 @@ inline void write_gguf_tensors(const GgufInput& input, std::span<const GgufJob> 
   });
 }
 
+// Throws: OptionError where the output would replace a file that the options name.
+inline void require_other_files(const std::filesystem::path& out, const GgufOptions& options) {
+  const auto require = [&](const std::filesystem::path& file, const char* option) {
+    if (!file.empty()) require_other_file("`out`", out.string(), {file}, option);
+  };
+  require(options.config, "`config`");
+  require(options.imatrix, "`imatrix`");
+  require(options.mapping, "`mapping`");
+  require(options.metadata, "`metadata`");
+}
+
 template <class Model>
 GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::path& in,
                       const GgufOptions& options) {
@@ -119,8 +130,8 @@ GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::p
       options.config.empty() ? gguf_mix(options.type) : read_gguf_mix(options.config);
   const std::unique_ptr<GgufInput> input = gguf_input<Model>(in, options);
   require_other_file("`out`", out.string(), input->files(), "`in`");
-  std::optional<ImportanceFile> read;
-  if (!options.imatrix.empty()) read = read_importance(options.imatrix);
+  require_other_files(out, options);
+  const std::optional<ImportanceFile> read = importance_for(*input, options);
   const ImportanceFile* const importance = read ? &*read : nullptr;
   complete_entries(*input, mix, importance, options);
   const std::vector<GgufJob> jobs = gguf_jobs(*input, mix, importance, options);
