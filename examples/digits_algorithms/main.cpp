@@ -14,6 +14,8 @@
 #include <tq/ops/quantize.hpp>
 #include <tq/ptq.hpp>
 
+#include <Eigen/Core>
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
