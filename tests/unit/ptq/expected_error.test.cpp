@@ -68,7 +68,7 @@ TEST_CASE("errors of a column count by its pivot") {
   const Layer layer = correlated();
   const tq::HessianFactor factor = tq::factor(layer.h);
   const tq::ExpectedError expected(layer.view(), layer.h);
-  for (const std::size_t place : {0, 7, 20, 47}) {
+  for (const std::size_t place : {0u, 7u, 20u, 47u}) {
     std::vector<float> back = layer.w;
     double squares = 0;
     for (std::size_t r = 0; r < outputs; ++r) {
