@@ -262,15 +262,15 @@ TEST_CASE("a split GGUF file becomes one file with the bytes of the whole") {
                                 {"blk.0.ffn_norm.weight", {256}, noise(256, 3)},
                                 {"output.weight", {4, 256}, noise(1024, 4)}};
   write_floats(dir / "x.gguf", all);
-  const auto keys = [](std::uint16_t number) {
+  const auto split_keys = [](std::uint16_t number) {
     std::vector<io::GgufEntry> out{{"split.no", number},
                                    {"split.count", std::uint16_t{2}},
                                    {"split.tensors.count", std::int32_t{4}}};
     if (number == 0) out.insert(out.begin(), {"general.architecture", std::string("llama")});
     return out;
   };
-  write_floats(dir / "x-00001-of-00002.gguf", {all[0]}, keys(0));
-  write_floats(dir / "x-00002-of-00002.gguf", {all[1], all[2], all[3]}, keys(1));
+  write_floats(dir / "x-00001-of-00002.gguf", {all[0]}, split_keys(0));
+  write_floats(dir / "x-00002-of-00002.gguf", {all[1], all[2], all[3]}, split_keys(1));
   const GgufOptions options{.type = "q4_k_m", .jobs = 2};
   write(dir / "whole.gguf", dir / "x.gguf", options);
   write(dir / "parts.gguf", dir / "x-00001-of-00002.gguf", options);
