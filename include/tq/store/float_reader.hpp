@@ -59,8 +59,18 @@ class FloatReader {
   /// The same of a stretch, from whose beginning `first` counts.
   template <class F>
   void for_each(const StoredTensor& tensor, Stretch stretch, F&& f) {
+    visit(tensor, stretch, stretch.count <= most_held_, f);
+  }
+  /// The values of a stretch of any length, until another is read. Throws: as `for_each`.
+  [[nodiscard]] std::span<const float> all(const StoredTensor& tensor, Stretch stretch) {
+    visit(tensor, stretch, true, [](std::size_t, std::span<const float>) {});
+    return values_.span().first(stretch.count);
+  }
+
+ private:
+  template <class F>
+  void visit(const StoredTensor& tensor, Stretch stretch, bool holds, F&& f) {
     const bool is_held = held_ == &tensor && held_stretch_ == stretch;
-    const bool holds = stretch.count <= most_held_;
     if (!is_held) begin(holds ? stretch.count : std::min(stretch.count, piece_size));
     for_each_piece(stretch.count, [&](std::size_t first, std::size_t count) {
       const std::span<float> values = values_.span().subspan(holds ? first : 0, count);
@@ -72,8 +82,6 @@ class FloatReader {
     held_ = &tensor;
     held_stretch_ = stretch;
   }
-
- private:
   void begin(std::size_t room);
   void read(const StoredTensor& tensor, std::size_t first, std::span<float> values);
   void require_kept(std::span<const std::byte> exact, std::span<const float> values,

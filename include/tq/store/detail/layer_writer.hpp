@@ -46,23 +46,22 @@ inline void require_finite(std::span<const float> values) {
           std::string("expected finite values, got ") + (std::isnan(most) ? "NaN" : "infinity"));
 }
 
-// Reads rows [begin, begin + rows) of a matrix, row-major.
+// Rows [begin, begin + rows) of a matrix, row-major: as they are read where they lie so, else
+// gathered in `room`.
 template <class Model>
-void read_rows(FloatReader<Model>& floats, const StoredTensor& tensor, const io::MatrixPlace& place,
-               std::size_t inputs, std::size_t begin, std::span<float> out) {
-  const std::size_t rows = inputs == 0 ? 0 : out.size() / inputs;
+std::span<const float> read_rows(FloatReader<Model>& floats, const StoredTensor& tensor,
+                                 const io::MatrixPlace& place, std::size_t inputs,
+                                 std::size_t begin, std::size_t rows, std::vector<float>& room) {
   const std::size_t at = place.first + begin * place.output_stride;
+  if (place.is_dense(inputs)) return floats.all(tensor, {at, rows * inputs});
+  room.resize(rows * inputs);
+  float* const out = room.data();
   const auto read = [&](Stretch stretch, auto&& put) {
     floats.for_each(tensor, stretch, [&](std::size_t first, std::span<const float> values) {
       for (std::size_t i = 0; i < values.size(); ++i) put(first + i, values[i]);
     });
   };
-  if (place.is_dense(inputs)) {
-    floats.for_each(tensor, {at, out.size()},
-                    [&](std::size_t first, std::span<const float> values) {
-                      std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(first));
-                    });
-  } else if (place.input_stride == 1) {
+  if (place.input_stride == 1) {
     for (std::size_t r = 0; r < rows; ++r)
       read({at + r * place.output_stride, inputs},
            [&](std::size_t i, float x) { out[r * inputs + i] = x; });
@@ -71,6 +70,7 @@ void read_rows(FloatReader<Model>& floats, const StoredTensor& tensor, const io:
       read({at + i * place.input_stride, rows},
            [&](std::size_t r, float x) { out[r * inputs + i] = x; });
   }
+  return room;
 }
 
 // Writes the parts of a layer band by band. Parts that do not grow with the rows are the same of
@@ -107,10 +107,10 @@ class LayerParts {
   ShardWriter& out_;
 };
 
-// Calls f(first row of the band, values [rows, inputs]) for the bands of a matrix.
+// Calls f(rows of the band, values [rows, inputs]) for the bands of a matrix.
 template <class Model, class F>
 void for_each_band(FloatReader<Model>& floats, const StoredTensor& tensor,
-                   const WrittenLayer& layer, std::size_t band_rows, std::vector<float>& values,
+                   const WrittenLayer& layer, std::size_t band_rows, std::vector<float>& room,
                    F&& f) {
   const std::size_t outputs = layer.weight.outputs, inputs = layer.weight.inputs;
   const std::size_t matrices = std::max<std::size_t>(layer.weight.experts, 1);
@@ -119,9 +119,7 @@ void for_each_band(FloatReader<Model>& floats, const StoredTensor& tensor,
     place.first += e * place.expert_stride;
     for (std::size_t begin = 0; begin < outputs; begin += band_rows) {
       const std::size_t rows = std::min(band_rows, outputs - begin);
-      values.resize(rows * inputs);
-      read_rows(floats, tensor, place, inputs, begin, std::span<float>(values));
-      f(rows, std::span<const float>(values));
+      f(rows, read_rows(floats, tensor, place, inputs, begin, rows, room));
     }
   }
 }
@@ -145,9 +143,9 @@ template <class Model>
 // Quantizes a layer from its values; `coder` may be null.
 template <class Model>
 void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const LayersJob& job,
-                 const WrittenLayer& layer, const io::WeightCoder* coder,
-                 std::vector<float>& values, LayerParts& parts) {
-  for_each_band(floats, tensor, layer, job.band_rows(layer), values,
+                 const WrittenLayer& layer, const io::WeightCoder* coder, std::vector<float>& room,
+                 LayerParts& parts) {
+  for_each_band(floats, tensor, layer, job.band_rows(layer), room,
                 [&](std::size_t rows, std::span<const float> x) {
                   require_finite(x);
                   io::LinearWeight band = layer.weight;
@@ -162,12 +160,12 @@ void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const L
 template <class Model>
 void write_by_algorithm(FloatReader<Model>& floats, const StoredTensor& tensor,
                         const LayersJob& job, WrittenLayer& layer, const Hessians* hessians,
-                        std::vector<float>& values, LayerParts& parts) {
+                        std::vector<float>& room, LayerParts& parts) {
   std::optional<Hessian> hessian;
   if (layer.algorithm->needs_hessian()) hessian = hessians->get(layer.algorithm->inputs);
   WeightReport report;
   const AlgorithmCoder coder(*layer.algorithm, hessian ? &*hessian : nullptr, report);
-  write_layer(floats, tensor, job, layer, &coder, values, parts);
+  write_layer(floats, tensor, job, layer, &coder, room, parts);
   layer.report = report;
 }
 
@@ -177,15 +175,15 @@ void write_by_algorithm(FloatReader<Model>& floats, const StoredTensor& tensor,
 template <class Model>
 void write_layers(Model& model, FloatReader<Model>& floats, const StoredTensor& tensor,
                   LayersJob& job, const Hessians* hessians, ShardWriter& out) {
-  std::vector<float> values;
+  std::vector<float> room;
   const auto saved = naming(tensor.name, [&] { return saved_parts(model, tensor, job); });
   for (WrittenLayer& layer : job.layers)
     naming(layer.weight.module + ".weight", [&] {
       LayerParts parts(job, layer, out);
       if (saved) parts.append(*saved);
       else if (layer.algorithm)
-        write_by_algorithm(floats, tensor, job, layer, hessians, values, parts);
-      else write_layer(floats, tensor, job, layer, nullptr, values, parts);
+        write_by_algorithm(floats, tensor, job, layer, hessians, room, parts);
+      else write_layer(floats, tensor, job, layer, nullptr, room, parts);
       parts.finish();
     });
 }
@@ -194,10 +192,10 @@ void write_layers(Model& model, FloatReader<Model>& floats, const StoredTensor& 
 template <class Model>
 std::vector<float> magnitudes_of(FloatReader<Model>& floats, const StoredTensor& tensor,
                                  const LayersJob& job) {
-  std::vector<float> values, most;
+  std::vector<float> room, most;
   for (const WrittenLayer& layer : job.layers) {
     most.push_back(0);
-    for_each_band(floats, tensor, layer, job.band_rows(layer), values,
+    for_each_band(floats, tensor, layer, job.band_rows(layer), room,
                   [&](std::size_t, std::span<const float> band) {
                     naming(tensor.name, [&] { require_finite(band); });
                     most.back() = std::max(most.back(), largest_magnitude(band));

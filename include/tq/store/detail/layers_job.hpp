@@ -38,8 +38,9 @@ struct WrittenLayer {
 
 // A tensor on its way to a format: one layer, or those of fused experts.
 struct LayersJob {
-  // Elements of which a thread holds values. A band has no more where the format allows it.
-  static constexpr std::size_t most_held = 48 * piece_size;
+  // Elements of which a thread holds values. A band has no more where the format allows it. So few
+  // stay in the second cache, and memory for them is not asked from the system again and again.
+  static constexpr std::size_t most_held = 4 * piece_size;
 
   std::shared_ptr<const AnyFormat> format;
   std::vector<WrittenLayer> layers{};
