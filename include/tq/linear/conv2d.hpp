@@ -3,7 +3,6 @@
 // conv2d_integer, conv2d_requantized: two-dimensional convolutions of integers, exact. The rows
 // that are multiplied are gathered from the image as they are widened; nothing is copied before.
 
-#include <tq/arch/isa.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/options.hpp>
@@ -11,6 +10,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/depthwise.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/detail/store_row.hpp>
@@ -145,7 +145,7 @@ void convolve(const TensorView<const Code>& x, std::int32_t zero_point,
 /// strides, so that channels may come last in memory. Throws: `errc::shape_mismatch`,
 /// `errc::bad_zero_point`; `errc::bad_argument` as `ConvGeometry`, and where a sum might leave 32
 /// bits. Nothing is written then.
-template <class Arch = arch::native, detail::ByteTensor X, detail::OutputOf<std::int32_t> Y,
+template <class Arch = default_arch, detail::ByteTensor X, detail::OutputOf<std::int32_t> Y,
           class... O>
 void conv2d_integer(const X& codes, std::int32_t x_zero_point, const PackedFilters& filters,
                     const ConvGeometry& geometry, Y&& y, const O&... options) {
@@ -171,7 +171,7 @@ void conv2d_integer(const X& codes, std::int32_t x_zero_point, const PackedFilte
 
 /// The codes that `stage`, of all outputs, makes of these sums. Throws: as above; as
 /// `OutputStage::require_fit`.
-template <class Arch = arch::native, detail::ByteTensor X, Requantizer R, class Y, class... O>
+template <class Arch = default_arch, detail::ByteTensor X, Requantizer R, class Y, class... O>
 requires ByteCode<element_of<Y>>
 void conv2d_requantized(const X& x_codes, std::int32_t x_zero_point, const PackedFilters& filters,
                         const ConvGeometry& geometry, const OutputStage<R>& stage, Y&& y,

@@ -5,9 +5,11 @@
 #include <tq/core/quant_params.hpp>
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
+#include <tq/kernels/rescale.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
+#include <tq/linear/detail/stage_row.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/requantize.hpp>
 #include <tq/numeric/rounding.hpp>
@@ -67,7 +69,7 @@ class FloatStage {
            float* out) const noexcept {
     std::array<float, kernels::widest_register> x;
     x.fill(x_scale);
-    kernels::sums_row<Arch>(
+    stage_row<Arch>(
         kernels::Rescale(clamp_.low, clamp_.high), sums, out, count,
         {driver::shared_number(x.data()), driver::numbers_at(scales_.data() + first),
          driver::numbers_at(whole_.data() + first), driver::numbers_at(real_.data() + first)});

@@ -2,13 +2,13 @@
 #pragma once
 // matmul_integer: products of matrices of integers, exact.
 
-#include <tq/arch/isa.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/gemm_rows.hpp>
 #include <tq/linear/detail/multiply.hpp>
 #include <tq/linear/packed_weights.hpp>
@@ -52,7 +52,7 @@ struct StoreSums {
 /// [rows, outputs] of 32 or 64 bits. No inputs give zeros. Throws: `errc::shape_mismatch`,
 /// `errc::bad_zero_point`; `errc::bad_argument` where `out` is of 32 bits and the weights are so
 /// many, and so large, that a sum might not fit, before anything is written.
-template <class Arch = arch::native, detail::ByteTensor X, class Y, class... O>
+template <class Arch = default_arch, detail::ByteTensor X, class Y, class... O>
 requires SumType<element_of<Y>>
 void matmul_integer(const X& codes, std::span<const std::int32_t> x_zero_points,
                     const PackedWeights& weights, Y&& sums, const O&... options) {

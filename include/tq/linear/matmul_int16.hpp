@@ -2,12 +2,12 @@
 #pragma once
 // matmul_integer of int16: products of matrices with sums of 64 bits, exact.
 
-#include <tq/arch/isa.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/gemm_rows.hpp>
 #include <tq/linear/detail/multiply.hpp>
 #include <tq/linear/matmul.hpp>
@@ -25,7 +25,7 @@ namespace tq {
 /// [rows, outputs]. No inputs give zeros. The sums are those of the weights' high bytes, then of
 /// their low bytes, and so take more than twice the time of bytes in pairs. Throws:
 /// `errc::shape_mismatch`, `errc::bad_zero_point`, before anything is written.
-template <class Arch = arch::native, detail::InputOf<std::int16_t> X,
+template <class Arch = default_arch, detail::InputOf<std::int16_t> X,
           detail::OutputOf<std::int64_t> Y, class... O>
 void matmul_integer(const X& all_codes, std::span<const std::int32_t> x_zero_points,
                     const PackedInt16Weights& weights, Y&& sums_out, const O&... options) {

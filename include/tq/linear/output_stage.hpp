@@ -13,8 +13,9 @@
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/requantize.hpp>
-#include <tq/kernels/rounded_row.hpp>
 #include <tq/kernels/sums_row.hpp>
+#include <tq/linear/default_arch.hpp>
+#include <tq/linear/detail/stage_row.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/packed_weights.hpp>
@@ -48,9 +49,6 @@ void require_32_bits(const char* function, const Weights& w, std::span<const std
                                     ", with a bias of " + std::to_string(b));
   }
 }
-
-template <class R>
-using bias_of = std::conditional_t<FloatBiasRequantizer<R>, float, std::int32_t>;
 }  // namespace detail
 
 /// code = clamp(R(sum + bias[n], factor[n]) + zero_point, low, high). Factors are scale of x *
@@ -104,14 +102,12 @@ class OutputStage {
         return all;
       }();
       using driver::numbers_at, driver::shared_number;
-      kernels::sums_row<Arch>(
+      detail::stage_row<Arch>(
           kernels::Requantize<Code>(zero_point_, low_, high_), sums, out, count,
           {shared_number(ones.data()),
            count_ == 1 ? shared_number(factors_.data()) : numbers_at(factors_.data() + first),
            biases_ == 0 ? shared_number(bias_.data()) : numbers_at(bias_.data() + first)});
-    } else if constexpr (LaneRequantizer<R, Arch>) {
-      lanes_row<Arch>(sums, first, count, out);
-    } else {
+    } else if (!detail::rule_row<Arch, R>(limits(), numbers(first), sums, out, count)) {
       for (std::size_t i = 0; i < count; ++i)
         out[i] = static_cast<Code>((*this)(sums[i], first + i));
     }
@@ -141,24 +137,12 @@ class OutputStage {
   }
 
  private:
-#if TQ_HAS_SIMD
-  template <class Arch, class Code>
-  void lanes_row(const std::int32_t* sums, std::size_t first, std::size_t count,
-                 Code* out) const noexcept {
-    const auto* factors = factors_.data() + (count_ == 1 ? 0 : first);
-    const bias_type* bias = bias_.data() + (biases_ == 0 ? 0 : first);
-    kernels::rounded_row<Arch>(kernels::CodeLimits(zero_point_, low_, high_), sums, out, count,
-                               [&](const arch::ints<Arch>& v, std::size_t i) TQ_LAMBDA_INLINE {
-                                 const auto* m = factors + (count_ == 1 ? 0 : i);
-                                 const bias_type* b = bias + (biases_ == 0 ? 0 : i);
-                                 if constexpr (std::same_as<bias_type, float>)
-                                   return R::template lanes<Arch>(v, m, b);
-                                 else
-                                   return R::template lanes<Arch>(
-                                       v + arch::ints<Arch>::load_unaligned(b), m);
-                               });
+  [[nodiscard]] kernels::CodeLimits limits() const noexcept { return {zero_point_, low_, high_}; }
+  // The factors and biases of outputs from `first` on.
+  [[nodiscard]] detail::RuleNumbers<R> numbers(std::size_t first) const noexcept {
+    return {factors_.data() + (count_ == 1 ? 0 : first), bias_.data() + (biases_ == 0 ? 0 : first),
+            count_ == 1, biases_ == 0};
   }
-#endif
 
   [[nodiscard]] std::int32_t rounded(std::int32_t sum, std::size_t n) const noexcept {
     const auto& m = factors_[count_ == 1 ? 0 : n];
@@ -176,7 +160,7 @@ class OutputStage {
 
 /// The codes that `stage` makes of the sums of `matmul_integer`. Throws: as that, and as
 /// `stage.require_fit`, before anything is written.
-template <class Arch = arch::native, detail::ByteTensor X, Requantizer R, class Y, class... O>
+template <class Arch = default_arch, detail::ByteTensor X, Requantizer R, class Y, class... O>
 requires ByteCode<element_of<Y>>
 void matmul_requantized(const X& x_codes, std::span<const std::int32_t> x_zero_points,
                         const PackedWeights& weights, const OutputStage<R>& stage, Y&& y,

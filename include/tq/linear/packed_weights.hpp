@@ -2,8 +2,6 @@
 #pragma once
 // PackedWeights: a matrix of integer weights in the order in which multiplication reads it.
 
-#include <tq/arch/byte_dot.hpp>
-#include <tq/arch/isa.hpp>
 #include <tq/arch/narrow_dot.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
@@ -13,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/detail/default_layout.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 
 #include <algorithm>
@@ -37,11 +36,12 @@ struct CodesAreRead {};
 
 /// Weights of shape [outputs, inputs], packed once and multiplied many times: in panels of a
 /// layout, a byte each, padded with zeros. Those of uint8 are kept 128 lower, as are their zero
-/// points. The layout is that of the instruction set that this build targets, unless another one is
-/// asked for; weights whose sums might leave 32 bits lie in `pairs_of_16` whatever is asked for, as
-/// do those that are not narrow where a layout of narrow ones is. Every instruction set multiplies
-/// `pairs_of_16` and its own layout; others it lays out anew for every product, which `repacked`
-/// does once. Weights that were moved from have no outputs and no inputs.
+/// points. The layout is that of the instruction set that this build targets, or that the kernel
+/// library runs, unless another one is asked for; weights whose sums might leave 32 bits lie in
+/// `pairs_of_16` whatever is asked for, as do those that are not narrow where a layout of narrow
+/// ones is. Every instruction set multiplies `pairs_of_16` and its own layout; others it lays out
+/// anew for every product, which `repacked` does once. Weights that were moved from have no outputs
+/// and no inputs.
 class PackedWeights {
  public:
   /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
@@ -49,19 +49,19 @@ class PackedWeights {
   /// that memory cannot hold; `errc::bad_zero_point` for one that is no code.
   template <detail::ByteTensor W>
   explicit PackedWeights(const W& codes, std::span<const std::int32_t> zero_points = {},
-                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
+                         PanelLayout layout = detail::default_layout<default_arch>())
       : PackedWeights(detail::read_as<detail::code_of<W>>(codes).view(), zero_points, layout,
                       detail::CodesAreRead{}) {}
   /// The codes and zero points of quantized weights. Throws: `errc::shape_mismatch` unless they
   /// have two axes.
   explicit PackedWeights(const ByteWeights& weights,
-                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
+                         PanelLayout layout = detail::default_layout<default_arch>())
       : PackedWeights(weights.codes(), weights.zero_points(), layout) {}
   /// Packs weights with parameters per tensor or for each output. Throws: as above;
   /// `errc::unsupported` for other parameters.
   template <ByteParams Params, class Pack>
   explicit PackedWeights(const QuantizedTensor<Params, Pack>& weights,
-                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>)
+                         PanelLayout layout = detail::default_layout<default_arch>())
       : PackedWeights(ByteWeights(weights), layout) {}
 
   /// The same weights in another layout.

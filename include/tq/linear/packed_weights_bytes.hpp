@@ -7,12 +7,11 @@
 //   40  4n  zero points of the n outputs
 //   ..      panels, as the layout has them
 
-#include <tq/arch/byte_dot.hpp>
-#include <tq/arch/isa.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/panel_layout.hpp>
+#include <tq/linear/detail/default_layout.hpp>
 #include <tq/linear/detail/saved_format.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/packed_weights.hpp>
@@ -50,8 +49,7 @@ inline constexpr SavedFormat packed_format{"tq::load_packed_weights", "tqpacked"
 /// they were written; `errc::unsupported` for a version or a layout that is not known;
 /// `errc::bad_zero_point`.
 [[nodiscard]] inline PackedWeights load_packed_weights(
-    std::span<const std::byte> bytes,
-    PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>) {
+    std::span<const std::byte> bytes, PanelLayout layout = detail::default_layout<default_arch>()) {
   constexpr auto& format = detail::packed_format;
   const detail::SavedSizes sizes = format.open(bytes);
   if (sizes.layout > std::uint32_t{static_cast<std::uint8_t>(PanelLayout::eights_of_16)})

@@ -11,6 +11,7 @@
 #include <tq/error.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 #include <tq/ops/detail/read_floats.hpp>
@@ -66,7 +67,7 @@ class QuantizedConv1d {
   [[nodiscard]] const In& activation() const noexcept { return conv_.activation(); }
 
   /// Throws: as `QuantizedConv2d::forward`, whose shapes have a height of 1.
-  template <class Arch = arch::native, Readable X = ConstTensorView,
+  template <class Arch = default_arch, Readable X = ConstTensorView,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   void forward(const X& x, Y&& y, const O&... options) const {
     const auto& executor = detail::executor_of(options...);
@@ -76,7 +77,7 @@ class QuantizedConv1d {
                          detail::output<value_type>(std::forward<Y>(y)), executor);
   }
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, detail::InputOf<code_type> X = TensorView<const code_type>,
+  template <class Arch = default_arch, detail::InputOf<code_type> X = TensorView<const code_type>,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   requires In::is_static void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,

@@ -16,6 +16,7 @@
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/layer_output.hpp>
@@ -99,7 +100,7 @@ class QuantizedConv2d {
   /// `errc::shape_mismatch`;
   /// `errc::bad_argument` for images smaller than the kernel; `errc::bad_scale` where the scale of
   /// an image times one of the weights is infinite. Nothing is written then.
-  template <class Arch = arch::native, Readable X = ConstTensorView,
+  template <class Arch = default_arch, Readable X = ConstTensorView,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   void forward(const X& x, Y&& y, const O&... options) const {
     const auto& executor = detail::executor_of(options...);
@@ -110,7 +111,7 @@ class QuantizedConv2d {
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, detail::InputOf<code_type> X = TensorView<const code_type>,
+  template <class Arch = default_arch, detail::InputOf<code_type> X = TensorView<const code_type>,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   requires In::is_static void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,

@@ -13,6 +13,7 @@
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/layer_output.hpp>
@@ -68,7 +69,7 @@ class QuantizedLinear {
   /// outputs]; both of any strides. No inputs give biases. Throws:
   /// `errc::shape_mismatch`; `errc::bad_scale` where the scale of a row times one of the weights is
   /// infinite; as the numerics of `In` say. Nothing is written then.
-  template <class Arch = arch::native, Readable X = ConstTensorView,
+  template <class Arch = default_arch, Readable X = ConstTensorView,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   void forward(const X& x, Y&& y, const O&... options) const {
     const auto& executor = detail::executor_of(options...);
@@ -79,7 +80,7 @@ class QuantizedLinear {
   }
 
   /// The same of codes, which have the parameters of the `StaticActivation`.
-  template <class Arch = arch::native, detail::InputOf<code_type> X = TensorView<const code_type>,
+  template <class Arch = default_arch, detail::InputOf<code_type> X = TensorView<const code_type>,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
   requires In::is_static void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,

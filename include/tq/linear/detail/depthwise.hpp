@@ -10,6 +10,7 @@
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/kernels/depthwise.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/detail/library_products.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/detail/store_row.hpp>
 
@@ -17,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace tq::detail {
@@ -106,6 +108,16 @@ class ChannelsBeside {
   std::array<std::ptrdiff_t, 2> steps_{};  // from row to row and from column to column
 };
 
+// The sums of a place.
+template <class Arch, ByteCode Code>
+void depthwise_sums(const kernels::Taps<Code>& taps, const kernels::TapWeights& weights,
+                    std::int32_t* sums) noexcept {
+  if constexpr (!is_library<Arch>) kernels::depthwise<arch::tap_dot<Arch>>(taps, weights, sums);
+  else if constexpr (std::is_signed_v<Code>)
+    kernel_library::products().depthwise_int8(taps, weights, sums);
+  else kernel_library::products().depthwise_uint8(taps, weights, sums);
+}
+
 // The kernels of one image over some of its outputs. `start`: that of the weights for the zero
 // point.
 template <class Arch, ByteCode Code>
@@ -139,9 +151,9 @@ class DepthwiseTask {
       }
     }
     const DepthwiseWeights& weights = filters_.depthwise();
-    kernels::depthwise<arch::tap_dot<Arch>>(
-        kernels::Taps<Code>{taps_.data(), weights.pairs()},
-        kernels::TapWeights{weights.numbers(), start_.data(), weights.lanes()}, sums_.data());
+    depthwise_sums<Arch>(kernels::Taps<Code>{taps_.data(), weights.pairs()},
+                         kernels::TapWeights{weights.numbers(), start_.data(), weights.lanes()},
+                         sums_.data());
     return sums_.data();
   }
 

@@ -9,6 +9,7 @@
 #include <tq/core/executor.hpp>
 #include <tq/driver/gemm_tuning.hpp>
 #include <tq/kernels/gemm.hpp>
+#include <tq/linear/detail/library_products.hpp>
 #include <tq/linear/detail/row_block.hpp>
 #include <tq/linear/packed_weights.hpp>
 
@@ -35,6 +36,21 @@ concept SinkInPlace = requires(const Sink& sink, std::size_t i) {
   { sink.in_place() } -> std::same_as<bool>;
   { sink.place(i, i) } -> std::same_as<kernels::TileRows<Sum>>;
 };
+
+// A dot of the kernel library.
+template <class Dot>
+concept LibraryDot = requires {
+  Dot::tile();
+};
+
+// As `kernels::gemm_tile`.
+template <class Dot>
+void tile(std::size_t rows, kernels::TileRows<const typename Dot::number> x,
+          const std::int8_t* panel, std::size_t steps, kernels::TileRows<std::int32_t> sums,
+          kernels::Start start) noexcept {
+  if constexpr (LibraryDot<Dot>) Dot::tile()(rows, x, panel, steps, sums, start);
+  else kernels::gemm_tile<Dot>(rows, x, panel, steps, sums, start);
+}
 
 // A block of rows times panels of weights that lie as Dot reads them. Sums of 64 bits are those of
 // pairs, part by part.
@@ -94,14 +110,13 @@ class GemmBlock {
   }
   void add_steps(std::size_t panel, std::size_t r, std::size_t rows, std::size_t first,
                  std::size_t steps, kernels::TileRows<std::int32_t> sums) const noexcept {
-    kernels::gemm_tile<Dot>(rows, {x_.numbers(r) + Dot::depth * first, x_.stride()},
-                            weights(panel, first), steps, sums);
+    tile<Dot>(rows, {x_.numbers(r) + Dot::depth * first, x_.stride()}, weights(panel, first), steps,
+              sums, kernels::Start::zero);
   }
   // Adds the step behind the steps that lie in the rows.
   void add_end(std::size_t panel, std::size_t r, std::size_t rows,
                kernels::TileRows<std::int32_t> sums, kernels::Start start) const noexcept {
-    kernels::gemm_tile<Dot>(rows, {x_.end(r), Dot::depth}, weights(panel, x_.steps()), 1, sums,
-                            start);
+    tile<Dot>(rows, {x_.end(r), Dot::depth}, weights(panel, x_.steps()), 1, sums, start);
   }
   [[nodiscard]] const std::int8_t* weights(std::size_t panel, std::size_t step) const noexcept {
     return w_.panel(panel) + step * columns * Dot::depth;
@@ -171,11 +186,9 @@ struct row_number<GemmRows<Code>> {
   using type = Code;
 };
 
-// Gives all sums of x times w to a sink, from the threads of an executor: see RowBlock for what
-// rows are. Sums are of the type that they are asked for in, which has room for them. Weights that
-// are packed for another instruction set are laid out anew first.
+// Multiplies by the dots of an instruction set of the compiler flags.
 template <class Arch, SumType Sum, class Rows, class Sink, Executor E>
-void multiply(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
+void multiply_natively(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
   using pairs = arch::pair_dot<Arch>;
   using bytes = arch::best_dot<Arch, typename row_number<Rows>::type>;
   using best = std::conditional_t<sizeof(Sum) == 4, bytes, pairs>;
@@ -183,7 +196,32 @@ void multiply(const Rows& x, const PackedWeights& w, const Sink& sink, const E& 
     return multiply_panels<best, Sum>(x, w, sink, executor);
   if (w.layout() == kernels::layout_of<pairs>)
     return multiply_panels<pairs, Sum>(x, w, sink, executor);
-  multiply<Arch, Sum>(x, w.repacked(kernels::layout_of<best>), sink, executor);
+  multiply_natively<Arch, Sum>(x, w.repacked(kernels::layout_of<best>), sink, executor);
+}
+
+// Multiplies by the dots of the kernel library.
+template <SumType Sum, class Rows, class Sink, Executor E>
+void multiply_by_library(const Rows& x, const PackedWeights& w, const Sink& sink,
+                         const E& executor) {
+  if (w.layout() == PanelLayout::pairs_of_16)
+    return multiply_panels<LibraryPairs, Sum>(x, w, sink, executor);
+  const PanelLayout best =
+      sizeof(Sum) == 4 ? kernel_library::byte_products().layout : PanelLayout::pairs_of_16;
+  if (w.layout() != best) return multiply_by_library<Sum>(x, w.repacked(best), sink, executor);
+  if constexpr (sizeof(Sum) == 4) {
+    if (best == PanelLayout::fours_of_64)
+      return multiply_panels<LibraryBytes<64>, Sum>(x, w, sink, executor);
+    multiply_panels<LibraryBytes<16>, Sum>(x, w, sink, executor);
+  }
+}
+
+// Gives all sums of x times w to a sink, from the threads of an executor: see RowBlock for what
+// rows are. Sums are of the type that they are asked for in, which has room for them. Weights that
+// are packed for another instruction set are laid out anew first.
+template <class Arch, SumType Sum, class Rows, class Sink, Executor E>
+void multiply(const Rows& x, const PackedWeights& w, const Sink& sink, const E& executor) {
+  if constexpr (is_library<Arch>) return multiply_by_library<Sum>(x, w, sink, executor);
+  else multiply_natively<Arch, Sum>(x, w, sink, executor);
 }
 
 }  // namespace detail

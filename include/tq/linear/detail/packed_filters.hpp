@@ -6,6 +6,7 @@
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/detail/default_layout.hpp>
 #include <tq/linear/detail/depthwise_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/linear/packed_weights.hpp>
@@ -32,7 +33,7 @@ class PackedFilters {
   template <ByteCode Code>
   explicit PackedFilters(const TensorView<const Code>& weights, std::size_t groups = 1,
                          std::span<const std::int32_t> zero_points = {},
-                         PanelLayout layout = kernels::layout_of<arch::best_dot<arch::native>>) {
+                         PanelLayout layout = detail::default_layout<default_arch>()) {
     const Shape& shape = weights.shape();
     detail::require_weight_extents("tq::PackedFilters", shape);
     if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0 ||

@@ -48,10 +48,11 @@ struct Functions {
                  std::size_t columns, float* to, std::size_t pitch) noexcept;
 };
 
-/// The functions of one instruction set.
+/// The functions of one instruction set. Instruction sets that differ in products alone share
+/// them.
 struct Table {
   const char* isa;
-  Functions functions;
+  const Functions* functions;
 };
 
 /// The tables that were built, the best one last.
@@ -74,7 +75,7 @@ template <auto Function>
 struct Call;
 template <class Result, class... Args, Result (*Functions::*Function)(Args...) noexcept>
 struct Call<Function> {
-  Result operator()(Args... args) const noexcept { return (table().functions.*Function)(args...); }
+  Result operator()(Args... args) const noexcept { return (table().functions->*Function)(args...); }
 };
 }  // namespace detail
 
