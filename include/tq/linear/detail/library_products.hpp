@@ -30,6 +30,9 @@ template <class Number>
 using TileFunction = void (*)(std::size_t rows, kernels::TileRows<const Number> x,
                               const std::int8_t* panel, std::size_t steps,
                               kernels::TileRows<std::int32_t> sums, kernels::Start start) noexcept;
+/// As `tq::detail::take_multiple`.
+using TakeFunction = void (*)(std::int32_t* sums, std::int64_t factor,
+                              const std::int32_t* of_column) noexcept;
 /// As `kernels::depthwise`.
 template <class Code>
 using DepthwiseFunction = void (*)(const kernels::Taps<Code>& x, const kernels::TapWeights& weights,
@@ -59,6 +62,7 @@ using AllRuleRows = std::tuple<RuleRows<RequantizeTorch>, RuleRows<RequantizeDou
 /// The functions of one instruction set, but for products of bytes.
 struct Products {
   TileFunction<std::int16_t> pairs;
+  TakeFunction take_16, take_64;  ///< of panels of so many columns
   DepthwiseFunction<std::int8_t> depthwise_int8;
   DepthwiseFunction<std::uint8_t> depthwise_uint8;
   SumsFunction<kernels::Rescale, float> rescale;

@@ -10,6 +10,7 @@
 #include <tq/kernels/gemm.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/detail/library_products.hpp>
+#include <tq/linear/detail/take_multiple.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,11 @@ void tile_of(std::size_t rows, kernels::TileRows<const typename Dot::number> x,
         rows - r < Dot::rows ? rows - r : Dot::rows,
         {x.first + static_cast<std::ptrdiff_t>(r) * x.stride, x.stride}, panel, steps,
         {sums.first + static_cast<std::ptrdiff_t>(r) * sums.stride, sums.stride}, start);
+}
+
+template <class Arch, std::size_t Columns>
+void take_of(std::int32_t* sums, std::int64_t factor, const std::int32_t* of_column) noexcept {
+  tq::detail::take_multiple<Columns>(sums, factor, of_column);
 }
 
 template <class Arch, class Stage, class Out>
@@ -47,6 +53,8 @@ constexpr RuleRows<R> rule_rows() noexcept {
 template <class Arch>
 constexpr Products products_of() noexcept {
   return {.pairs = &tile_of<arch::pair_dot<Arch>>,
+          .take_16 = &take_of<Arch, 16>,
+          .take_64 = &take_of<Arch, 64>,
           .depthwise_int8 = &kernels::depthwise<arch::tap_dot<Arch>, std::int8_t>,
           .depthwise_uint8 = &kernels::depthwise<arch::tap_dot<Arch>, std::uint8_t>,
           .rescale = &sums_row_of<Arch, kernels::Rescale, float>,

@@ -11,6 +11,7 @@
 #include <tq/kernels/gemm.hpp>
 #include <tq/linear/detail/library_products.hpp>
 #include <tq/linear/detail/row_block.hpp>
+#include <tq/linear/detail/take_multiple.hpp>
 #include <tq/linear/packed_weights.hpp>
 
 #include <algorithm>
@@ -129,13 +130,11 @@ class GemmBlock {
     if (x_.zero(r) != 0) take(sums, x_.zero(r), w_.column_sums(panel));
     if (w_.has_zero_points()) take(sums, x_.sum(r), w_.zero_points(panel));
   }
-  static void take(Sum* __restrict sums, std::int64_t factor,
-                   const std::int32_t* __restrict of_column) noexcept {
-    using Bits = std::make_unsigned_t<Sum>;
-    const auto times = static_cast<Bits>(factor);
-    for (std::size_t c = 0; c < columns; ++c)
-      sums[c] =
-          static_cast<Sum>(static_cast<Bits>(sums[c]) - times * static_cast<Bits>(of_column[c]));
+  static void take(Sum* sums, std::int64_t factor, const std::int32_t* of_column) noexcept {
+    if constexpr (LibraryDot<Dot> && std::same_as<Sum, std::int32_t>)
+      (columns == 16 ? kernel_library::products().take_16 : kernel_library::products().take_64)(
+          sums, factor, of_column);
+    else take_multiple<columns>(sums, factor, of_column);
   }
 
   const PackedWeights& w_;
