@@ -4,10 +4,13 @@
 speed of the disk and of the processor: makes a sharded bfloat16 model, quantizes it, measures, and
 deletes all of it.
 
-    python3 tests/scale/run.py --folder DIR [--gigabytes N] [--jobs N] [--tool FILE] [-- OPTIONS]
+    python3 tests/scale/run.py --folder DIR [--model llama|moe] [--gigabytes N] [--jobs N]
+        [--tool FILE] [-- OPTIONS]
 
-DIR needs room for the model, what it becomes and 2 GB, and is on the disk that is measured.
-OPTIONS are those of tq quantize (default: --type int4 --group-size 128). Nothing of the model is in
+DIR needs room for the model, what it becomes and 2 GB, and is on the disk that is measured. The
+model is a dense Llama or a mixture whose experts are fused into two tensors of each layer. OPTIONS
+are those of tq quantize (default: --type int4 --group-size 128); with --format or --for the output
+is the folder of an engine. Nothing of the model is in
 the page cache when the run begins, where the system takes advice. The time that the disk needs is
 that of reading all that is read and writing all that is written, one after the other; the time that
 the processor needs is that of one shard in a folder in memory, by one thread, for all shards, shared
@@ -32,18 +35,49 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = 1
 PIECE = 1 << 23  # bytes of one read or write
 MEMORY = "/dev/shm"
-WIDTH, INNER, NARROW, WORDS = 4096, 14336, 1024, 16384
-LAYER = {  # the weights of a decoder layer of 8 billion parameters
-    "input_layernorm": [WIDTH],
-    "self_attn.q_proj": [WIDTH, WIDTH],
-    "self_attn.k_proj": [NARROW, WIDTH],
-    "self_attn.v_proj": [NARROW, WIDTH],
-    "self_attn.o_proj": [WIDTH, WIDTH],
-    "post_attention_layernorm": [WIDTH],
-    "mlp.gate_proj": [INNER, WIDTH],
-    "mlp.up_proj": [INNER, WIDTH],
-    "mlp.down_proj": [WIDTH, INNER],
-}
+WORDS = 16384
+
+
+class Llama:
+    """The shapes of a model of 8 billion parameters, two layers in a shard."""
+    width, in_shard = 4096, 2
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "dtype": "bfloat16",
+              "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+              "num_key_value_heads": 8, "vocab_size": WORDS}
+    layer = {
+        "input_layernorm.weight": [4096],
+        "self_attn.q_proj.weight": [4096, 4096],
+        "self_attn.k_proj.weight": [1024, 4096],
+        "self_attn.v_proj.weight": [1024, 4096],
+        "self_attn.o_proj.weight": [4096, 4096],
+        "post_attention_layernorm.weight": [4096],
+        "mlp.gate_proj.weight": [14336, 4096],
+        "mlp.up_proj.weight": [14336, 4096],
+        "mlp.down_proj.weight": [4096, 14336],
+    }
+
+
+class Mixture:
+    """The shapes of a model of 30 billion parameters with fused experts, a layer in a shard."""
+    width, in_shard = 2048, 1
+    config = {"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "dtype": "bfloat16",
+              "hidden_size": 2048, "moe_intermediate_size": 768, "num_experts": 128,
+              "num_experts_per_tok": 8, "num_attention_heads": 32, "num_key_value_heads": 4,
+              "head_dim": 128, "vocab_size": WORDS}
+    layer = {
+        "input_layernorm.weight": [2048],
+        "self_attn.q_proj.weight": [4096, 2048],
+        "self_attn.k_proj.weight": [512, 2048],
+        "self_attn.v_proj.weight": [512, 2048],
+        "self_attn.o_proj.weight": [2048, 4096],
+        "post_attention_layernorm.weight": [2048],
+        "mlp.gate.weight": [128, 2048],
+        "mlp.experts.gate_up_proj": [128, 1536, 2048],
+        "mlp.experts.down_proj": [128, 2048, 768],
+    }
+
+
+MODELS = {"llama": Llama, "moe": Mixture}
 
 
 def bytes_of(shape):
@@ -53,24 +87,27 @@ def bytes_of(shape):
     return size
 
 
-LAYER_BYTES = sum(map(bytes_of, LAYER.values()))
-
-
-def tables():
+def tables(model):
     """The tensors outside of layers."""
-    return {"model.embed_tokens.weight": [WORDS, WIDTH], "model.norm.weight": [WIDTH],
-            "lm_head.weight": [WORDS, WIDTH]}
+    return {"model.embed_tokens.weight": [WORDS, model.width], "model.norm.weight": [model.width],
+            "lm_head.weight": [WORDS, model.width]}
 
 
-def shards_of(gigabytes):
-    """The tensors of each shard: one for the tables, and two layers in each of the others."""
-    size = gigabytes * 1e9 - sum(map(bytes_of, tables().values()))
-    shards = [tables()]
-    for layer in range(max(1, round(size / LAYER_BYTES))):
-        if layer % 2 == 0:
+def shards_of(model, gigabytes):
+    """The tensors of each shard: one for the tables, and layers in each of the others."""
+    size = gigabytes * 1e9 - sum(map(bytes_of, tables(model).values()))
+    shards = [tables(model)]
+    for layer in range(max(1, round(size / sum(map(bytes_of, model.layer.values()))))):
+        if layer % model.in_shard == 0:
             shards.append({})
-        shards[-1].update({f"model.layers.{layer}.{name}.weight": shape for name, shape in LAYER.items()})
+        shards[-1].update({f"model.layers.{layer}.{name}": shape for name, shape in model.layer.items()})
     return shards
+
+
+def write_config(model, shards, folder):
+    layers = sum(name.endswith("input_layernorm.weight") for tensors in shards for name in tensors)
+    text = json.dumps({**model.config, "num_hidden_layers": layers}, indent=2)
+    (folder / "config.json").write_text(text)
 
 
 def normal_values():
@@ -111,15 +148,16 @@ def write_shard(path, tensors, values, source):
         forget(file)
 
 
-def make_model(folder, gigabytes):
+def make_model(model, folder, gigabytes):
     values, source, places = normal_values(), random.Random(SEED), {}
-    shards = shards_of(gigabytes)
+    shards = shards_of(model, gigabytes)
     for number, tensors in enumerate(shards, 1):
         name = f"model-{number:05}-of-{len(shards):05}.safetensors"
         write_shard(folder / name, tensors, values, source)
         places.update({tensor: name for tensor in tensors})
     index = {"metadata": {}, "weight_map": places}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    write_config(model, shards, folder)
 
 
 def size_of(folder):
@@ -175,8 +213,12 @@ def quantize(tool, options, source, target, jobs):
 def kernel_speed(tool, options, model):
     """Bytes a second, and a second of processor time, of one thread that quantizes a shard in memory."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as memory:
-        copy = shutil.copy(max(model.glob("*.safetensors"), key=lambda f: f.stat().st_size), memory)
-        seconds, _, processor, _ = quantize(tool, options, copy, pathlib.Path(memory) / "out.safetensors", 1)
+        source = pathlib.Path(memory) / "model"
+        source.mkdir()
+        copy = shutil.copy(max(model.glob("*.safetensors"), key=lambda f: f.stat().st_size),
+                           source / "model.safetensors")
+        shutil.copy(model / "config.json", source)
+        seconds, _, processor, _ = quantize(tool, options, source, f"{memory}/out/", 1)
         return os.path.getsize(copy) / seconds, os.path.getsize(copy) / sum(processor)
 
 
@@ -206,8 +248,8 @@ def run(folder, options):
     model, out = folder / "model", folder / "out"
     model.mkdir()
     # A process of its own, so that what it takes is not counted as the tool's.
-    subprocess.run([sys.executable, __file__, "--make", str(model), "--gigabytes", str(options.gigabytes)],
-                   check=True)
+    subprocess.run([sys.executable, __file__, "--make", str(model), "--model", options.model,
+                    "--gigabytes", str(options.gigabytes)], check=True)
     threads = min(options.jobs, os.cpu_count() or 1)
     speeds = Speeds()
     speeds.measure(folder, model, options.tool, options.options)
@@ -216,10 +258,13 @@ def run(folder, options):
     read, written = size_of(model), size_of(out)
     disk = read / speeds.mean(speeds.reading) + written / speeds.mean(speeds.writing)
     kernel = read / speeds.mean(speeds.kernel) / threads
-    largest = max(tensor["bytes_before"] for tensor in report["tensors"])
+    tensors = [tensor for shard in shards_of(MODELS[options.model], options.gigabytes)
+               for tensor in shard.values()]
+    largest = max(map(bytes_of, tensors))
+    quantized = report["total"]["quantized"]
     allowed = largest + (64 << 20)
     print(f"model            {read / 1e9:.2f} GB in {len(list(model.glob('*.safetensors')))} shards, "
-          f"{report['total']['quantized']} of {report['total']['tensors']} tensors quantized")
+          f"{len(tensors)} tensors, {quantized} weights quantized")
     print(f"written          {written / 1e9:.2f} GB, {' '.join(options.options)}, {options.jobs} jobs")
     print(f"time             {seconds:.1f} s, {read / seconds / 1e9:.2f} GB/s of the model; "
           f"{sum(processor):.1f} s of processor time ({processor[1]:.1f} of the system), "
@@ -236,6 +281,7 @@ def run(folder, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=pathlib.Path)
+    parser.add_argument("--model", choices=sorted(MODELS), default="llama")
     parser.add_argument("--gigabytes", type=float, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tool", default=str(ROOT / "build/demo/bin/tq"))
@@ -243,7 +289,7 @@ def main():
     parser.add_argument("options", nargs="*", default=["--type", "int4", "--group-size", "128"])
     options = parser.parse_args()
     if options.make:
-        return make_model(options.make, options.gigabytes)
+        return make_model(MODELS[options.model], options.make, options.gigabytes)
     if not options.folder:
         parser.error("expected --folder, got none")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder is deleted
