@@ -27,8 +27,8 @@ struct FormatRow {
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows{
       {"compressed-tensors",
-       {"int4", "int8", "w8a8", "fp8", "fp8-weight-only", "fp8-block", "nvfp4", "mxfp4", "mxfp8",
-        "mxfp4-dynamic", "mxfp8-dynamic"},
+       {"int4", "int8", "w4a8", "w4afp8", "w8a8", "fp8", "fp8-weight-only", "fp8-block", "nvfp4",
+        "mxfp4", "mxfp8", "mxfp4-dynamic", "mxfp8-dynamic"},
        true,
        true},
       {"gptq", {"int4", "int8", "int3", "int2"}, true, true},
@@ -163,7 +163,8 @@ CheckpointChoice scheme_choice(const std::string& format, const std::string& sch
   } catch (const UsageError& e) {
     throw UsageError(where + ", scheme \"" + scheme + "\": " + e.what());
   }
-  if (choice.type.starts_with("int") && !choice.group_size) choice.group_size = 0;
+  const bool has_groups = choice.type.starts_with("int") || choice.type == "w4a8";
+  if (has_groups && !choice.group_size) choice.group_size = 0;
   return choice;
 }
 
@@ -208,7 +209,7 @@ CheckpointChoice resolved(CheckpointChoice choice) {
   if (choice.type.empty()) choice.type = format.types.front();
   require_type(format, choice.type);
   const bool is_integer = choice.type.starts_with("int");
-  if (choice.group_size && !(format.has_groups && is_integer))
+  if (choice.group_size && !(format.has_groups && (is_integer || choice.type == "w4a8")))
     throw UsageError("--group-size: expected none, " + choice.format + " " + choice.type +
                      " has groups of its own");
   if (choice.is_symmetric && !(format.has_symmetry && is_integer))

@@ -22,11 +22,12 @@ struct CompressedScheme {
   std::string_view format;  // of the configuration
   CompressedParts parts;
   int bits;
-  std::string_view type, strategy;  // of the weights
-  std::size_t group_size;           // 0: none, or that of the option
-  std::string_view scale_type;      // empty: that of the model
-  std::string_view activations;     // their strategy; empty: they stay floats
-  std::string_view note;            // the engines that run it, where not all do
+  std::string_view type, strategy;     // of the weights
+  std::size_t group_size;              // 0: none, or that of the option
+  std::string_view scale_type;         // empty: that of the model
+  std::string_view activations;        // their strategy; empty: they stay floats
+  std::string_view note;               // the engines that run it, where not all do
+  std::string_view activation_type{};  // of activations of 8 bits; empty: they are as the weights
 };
 
 inline constexpr std::string_view float8_note =
@@ -35,12 +36,18 @@ inline constexpr std::string_view float8_note =
 inline constexpr std::string_view mx_note =
     "vLLM on compute capability 10.0, or weight-only (Marlin) from 8.0 on; transformers";
 
-inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
+inline constexpr std::array<CompressedScheme, 13> compressed_schemes{{
     {"int4", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "", ""},
     {"int8", "pack-quantized", CompressedParts::packed, 8, "int", "group", 0, "", "",
      "vLLM on GPUs only, and transformers"},
     {"w8a8", "int-quantized", CompressedParts::int8, 8, "int", "channel", 0, "", "token",
      "vLLM on a CPU and on compute capability 7.5 to 9.0; transformers"},
+    {"w4a8", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "token",
+     "vLLM on compute capability 7.5 or more (Humming), from the version on that reads packed "
+     "weights beside int8 activations; transformers",
+     "int"},
+    {"w4afp8", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "token",
+     "vLLM on Hopper (compute capability 9.0), for models in bfloat16; transformers", "float"},
     {"fp8", "float-quantized", CompressedParts::float8, 8, "float", "channel", 0, "", "token",
      float8_note},
     {"fp8-weight-only", "float-quantized", CompressedParts::float8, 8, "float", "channel", 0, "",
@@ -72,28 +79,44 @@ inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
                                 std::string(name) + "\"");
 }
 
+// Codes of weights or of activations.
+struct CompressedCodes {
+  int bits;
+  std::string_view type, scale_type, strategy;
+  std::size_t group_size;
+  bool is_symmetric, is_dynamic;
+};
+
 // The arguments of weights or activations with all keys, as llm-compressor writes them.
-[[nodiscard]] inline Json quantization_args(const CompressedScheme& s, std::string_view strategy,
-                                            std::size_t group_size, bool is_symmetric,
-                                            bool is_dynamic) {
-  const auto text_or_null = [](std::string_view text) {
-    return text.empty() ? Json() : Json(text);
-  };
+[[nodiscard]] inline Json quantization_args(const CompressedCodes& codes) {
   Json out{{"actorder", nullptr},
            {"block_structure", nullptr},
-           {"dynamic", is_dynamic},
+           {"dynamic", codes.is_dynamic},
            {"group_size", nullptr},
-           {"num_bits", s.bits},
-           {"observer", is_dynamic ? Json() : Json("memoryless_minmax")},
+           {"num_bits", codes.bits},
+           {"observer", codes.is_dynamic ? Json() : Json("memoryless_minmax")},
            {"observer_kwargs", Json::object()},
-           {"scale_dtype", text_or_null(s.scale_type)},
-           {"strategy", strategy},
-           {"symmetric", is_symmetric},
-           {"type", s.type},
-           {"zp_dtype", is_symmetric ? Json() : Json("torch.int8")}};
-  if (strategy == "block") out["block_structure"] = {128, 128};
-  else if (group_size != 0) out["group_size"] = group_size;
+           {"scale_dtype", codes.scale_type.empty() ? Json() : Json(codes.scale_type)},
+           {"strategy", codes.strategy},
+           {"symmetric", codes.is_symmetric},
+           {"type", codes.type},
+           {"zp_dtype", codes.is_symmetric ? Json() : Json("torch.int8")}};
+  if (codes.strategy == "block") out["block_structure"] = {128, 128};
+  else if (codes.group_size != 0) out["group_size"] = codes.group_size;
   return out;
+}
+
+// The arguments of activations, whose scales engines find as they run; null where they stay floats.
+[[nodiscard]] inline Json activation_args(const CompressedScheme& s, std::size_t group_size) {
+  if (s.activations.empty()) return {};
+  CompressedCodes codes{s.bits, s.type, s.scale_type, s.activations, group_size, true, true};
+  if (!s.activation_type.empty()) {
+    codes.bits = 8;
+    codes.type = s.activation_type;
+  }
+  if (s.activations == "token") codes.group_size = 0;
+  else if (s.parts == CompressedParts::block8) codes.group_size = 128;
+  return quantization_args(codes);
 }
 
 // The group of layers of a scheme. `group_size`: of the weights, 0 for one scale for each output.
@@ -101,18 +124,14 @@ inline constexpr std::array<CompressedScheme, 11> compressed_schemes{{
 [[nodiscard]] inline Json config_group(const CompressedScheme& s, std::size_t group_size,
                                        bool is_symmetric, const std::vector<std::string>& targets) {
   const bool is_channel = s.parts == CompressedParts::packed && group_size == 0;
-  Json activations;
-  if (!s.activations.empty())
-    activations = quantization_args(
-        s, s.activations,
-        s.activations == "token" ? 0 : (s.parts == CompressedParts::block8 ? 128 : group_size),
-        true, true);
+  const CompressedCodes weights{
+      s.bits,     s.type,       s.scale_type, is_channel ? "channel" : s.strategy,
+      group_size, is_symmetric, false};
   return {{"format", s.format},
-          {"input_activations", activations},
+          {"input_activations", activation_args(s, group_size)},
           {"output_activations", nullptr},
           {"targets", targets},
-          {"weights", quantization_args(s, is_channel ? "channel" : s.strategy, group_size,
-                                        is_symmetric, false)}};
+          {"weights", quantization_args(weights)}};
 }
 
 }  // namespace tq::io::detail

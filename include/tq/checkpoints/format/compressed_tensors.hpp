@@ -25,8 +25,9 @@
 
 namespace tq::format {
 
-/// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w8a8" with
-/// int8 activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
+/// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w4a8" and
+/// "w4afp8" with the weights of "int4" and activations in int8 and float8, "w8a8" with int8
+/// activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
 /// 128 x 128, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic" with activations of
 /// the same type.
 /// Source: compressed-tensors, quantization/quant_args.py and compressors/; llm-compressor.
@@ -35,20 +36,25 @@ struct compressed_tensors {
   static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string scheme = "int4";
-  std::size_t group_size = 128;  ///< of int4 and int8: inputs of a scale; 0: one for each output
-  bool is_symmetric = true;      ///< of int4 and int8: without zero points
+  /// Of int4, int8 and w4a8: inputs of a scale; 0: one for each output. w4afp8 has 128.
+  std::size_t group_size = 128;
+  bool is_symmetric = true;  ///< of int4 and int8: without zero points
 
   friend bool operator==(const compressed_tensors&, const compressed_tensors&) = default;
 
   /// Throws: `errc::unknown_name` for the scheme; `errc::unsupported` for options that no engine
   /// runs.
   void require_valid() const {
-    if (parts() != Parts::packed) {
-      if (!is_symmetric)
-        raise(errc::unsupported, "compressed-tensors: expected " + scheme +
-                                     " to be symmetric, as every engine has it, got zero points");
-      return;
-    }
+    const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
+    if (!is_symmetric && (s.parts != Parts::packed || !s.activations.empty()))
+      raise(errc::unsupported, "compressed-tensors: expected " + scheme +
+                                   " to be symmetric, as every engine has it, got zero points");
+    if (s.parts != Parts::packed) return;
+    if (is_for_hopper() && group_size != 128)
+      raise(errc::unsupported,
+            "compressed-tensors: expected groups of 128 inputs for w4afp8, which the kernels of "
+            "vLLM have, got " +
+                std::to_string(group_size));
     if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128)
       raise(errc::unsupported,
             "compressed-tensors: expected groups of 32, 64 or 128 inputs, or 0 for one scale for "
@@ -63,8 +69,11 @@ struct compressed_tensors {
     io::detail::Shard shard(layer, processors);
     switch (parts()) {
       case Parts::packed:
+        if (is_for_hopper() && layer.dtype != io::DType::bf16)
+          return "expected a model in bfloat16 for w4afp8, got " +
+                 std::string(to_string(layer.dtype));
         shard.require_inputs(group_size != 0 ? group_size : 32, "its groups, in whole words");
-        shard.require_outputs(is_symmetric ? 16 : 32, "tiles of kernels");
+        shard.require_outputs(is_for_hopper() ? 128 : is_symmetric ? 16 : 32, "tiles of kernels");
         break;
       case Parts::block8:
         shard.require_inputs(128, "its blocks");
@@ -196,6 +205,8 @@ struct compressed_tensors {
   static constexpr auto divisor = io::detail::Nvfp4Scales::Kind::divisor;
 
   [[nodiscard]] Parts parts() const { return io::detail::compressed_scheme(scheme).parts; }
+  // Whether the scheme runs on Hopper alone.
+  [[nodiscard]] bool is_for_hopper() const { return scheme == "w4afp8"; }
   [[nodiscard]] io::IntegerScheme integers() const {
     return {io::detail::compressed_scheme(scheme).bits, group_size, is_symmetric};
   }

@@ -2,6 +2,7 @@
 #include <tq/checkpoints/format/compressed_tensors.hpp>
 
 #include <cmath>
+#include <utility>
 
 #include "support/error_check.hpp"
 #include "written_test.hpp"
@@ -57,6 +58,26 @@ TEST_CASE("packed integers of compressed-tensors are the nearest codes of stored
                       packed_oracle(layer, file, bits, group == 0 ? 256 : group, is_symmetric));
           check_saved(format, layer.weight, file);
         }
+}
+
+TEST_CASE("int4 with activations in 8 bits has the tensors of int4", "[checkpoints][format]") {
+  const Layer layer(128, 256, DType::bf16);
+  for (const std::string scheme : {"w4a8", "w4afp8"})
+    for (const std::size_t group : {std::size_t{0}, std::size_t{32}, std::size_t{128}}) {
+      if (scheme == "w4afp8" && group != 128) continue;
+      INFO(scheme << ", groups of " << group);
+      const compressed_tensors format{scheme, group};
+      format.require_valid();
+      CHECK(format.problem(layer.weight, 1).empty());
+      CHECK(format.notes().size() == 1);
+      const File file = written(format, layer);
+      check_equal(file.values(), packed_oracle(layer, file, 4, group == 0 ? 256 : group, true));
+      const File int4 = written(compressed_tensors{"int4", group}, layer);
+      CHECK(int4.tensors.size() == file.tensors.size());
+      for (const auto& [name, tensor] : int4.tensors)
+        CHECK(file.tensors.at(name).bytes == tensor.bytes);
+      check_saved(format, layer.weight, file);
+    }
 }
 
 TEST_CASE("int8 and float8 of compressed-tensors have a stored scale for each output or block",
@@ -141,4 +162,30 @@ TEST_CASE("the configuration of compressed-tensors has all keys, and none that i
   CHECK(weights["strategy"] == "channel");
   CHECK(weights["group_size"].is_null());
   CHECK(weights["num_bits"] == 8);
+
+  // Activations of another type than the weights: a scale for each token, found as engines run.
+  for (const auto& [scheme, type] : {std::pair("w4a8", "int"), std::pair("w4afp8", "float")}) {
+    const tq::io::Json group =
+        compressed_tensors{scheme}.quantization_config(model)["config_groups"]["group_0"];
+    CHECK(group["format"] == "pack-quantized");
+    CHECK(group["weights"]["num_bits"] == 4);
+    CHECK(group["weights"]["group_size"] == 128);
+    tq::io::Json expected = tq::io::parse_json(
+        R"({"actorder": null, "block_structure": null, "dynamic": true, "group_size": null,
+            "num_bits": 8, "observer": null, "observer_kwargs": {}, "scale_dtype": null,
+            "strategy": "token", "symmetric": true, "zp_dtype": null})",
+        "expected");
+    expected["type"] = type;
+    CHECK(group["input_activations"] == expected);
+  }
+  // Activations of the type of the weights, in blocks.
+  const tq::io::Json mx = compressed_tensors{"mxfp8-dynamic"}.quantization_config(
+      model)["config_groups"]["group_0"]["input_activations"];
+  CHECK(mx["group_size"] == 32);
+  CHECK(mx["scale_dtype"] == "torch.uint8");
+  CHECK(mx["type"] == "float");
+  const tq::io::Json block = compressed_tensors{"fp8-block"}.quantization_config(
+      model)["config_groups"]["group_0"]["input_activations"];
+  CHECK(block["group_size"] == 128);
+  CHECK(block["num_bits"] == 8);
 }
