@@ -7,6 +7,7 @@
 #include <tq/ptq/bias_correction.hpp>
 #include <tq/ptq/column_order.hpp>
 #include <tq/ptq/coordinate_descent.hpp>
+#include <tq/ptq/conv_patches.hpp>
 #include <tq/ptq/corrected_target.hpp>
 #include <tq/ptq/cross_hessian.hpp>
 #include <tq/ptq/divided_hessian.hpp>
@@ -15,11 +16,13 @@
 #include <tq/ptq/expected_error.hpp>
 #include <tq/ptq/expected_loss.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/factor_stack.hpp>
 #include <tq/ptq/float_hessian.hpp>
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/gptq_result.hpp>
 #include <tq/ptq/hadamard.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 #include <tq/ptq/hqq.hpp>
 #include <tq/ptq/learn_rounding.hpp>
 #include <tq/ptq/mean_squares.hpp>

@@ -15,7 +15,10 @@
 #include <tq/ptq/detail/descent_strip.hpp>
 #include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/require_same_layer.hpp>
+#include <tq/ptq/detail/stacked_rows.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/factor_stack.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -87,6 +90,44 @@ DescentResult descend(const ConstTensorView& weights, const H& h, const DescentP
   return out;
 }
 
+// The same of the rows of a grouped layer: hessian(g) and plan(g) are those of a group.
+template <class Strip, class Get, class Plan, class Groups, Executor E>
+DescentResult descend(const StackedRows& weights, const Get& hessian, const Plan& plan,
+                      const DescentCodes<Strip, Groups>& under, const E& executor) {
+  std::vector<DescentResult> made(weights.groups());
+  for_each_group(weights.groups(), executor, [&](std::size_t g, const auto& inner) {
+    const std::size_t first = g * weights.outputs_of_group(), at = first * weights.inputs();
+    const GroupsFrom<Groups> groups{under.groups, first};
+    made[g] = descend(weights.group(g), hessian(g), plan(g),
+                      DescentCodes<Strip, GroupsFrom<Groups>>{groups, under.grid, under.values + at,
+                                                              under.codes + at},
+                      inner);
+  });
+  DescentResult out{{}, 0, 0, 0};
+  for (const DescentResult& group : made) {
+    out.changed.resize(std::max(out.changed.size(), group.changed.size()));
+    for (std::size_t i = 0; i < group.changed.size(); ++i) out.changed[i] += group.changed[i];
+    out.damped_loss_before += group.damped_loss_before;
+    out.damped_loss += group.damped_loss;
+    out.loss += group.loss;
+  }
+  return out;
+}
+
+// Changes the codes of `tensor` by change(groups, grid, values, codes).
+template <Backend B, class Strip, AnyParams Params, class Change>
+DescentResult change_codes(QuantizedTensor<Params>& tensor, const Change& change) {
+  Buffer<typename Params::code_type> codes(tensor.size());
+  unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
+  const std::vector<float> values = dequantize(tensor, on<B>);
+  const ColumnGroups<Params> groups(tensor.params(), tensor.shape());
+  const typename Strip::grid_type grid(Strip::rows);
+  const DescentResult out =
+      change(DescentCodes<Strip, ColumnGroups<Params>>{groups, grid, values.data(), codes.data()});
+  pack_unchecked<typename Params::type, LowFirst, B>(codes.span(), tensor.bytes());
+  return out;
+}
+
 }  // namespace detail
 
 /// Changes codes of `tensor`, which quantizes `weights` [outputs, inputs], column by column in the
@@ -104,20 +145,34 @@ DescentResult coordinate_descent(const X& weights, const H& h, const HessianFact
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
   detail::require_same_layer(function, view, h, factor, tensor.shape());
-  using Grid = detail::LaneGrid<B, Params>;
-  using Strip = detail::DescentStrip<Grid, Arch>;
-  Buffer<typename Params::code_type> codes(tensor.size());
-  unpack<typename Params::type>(std::span<const std::byte>(tensor.bytes()), codes.span());
-  const std::vector<float> values = dequantize(tensor, on<B>);
-  const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
-  const Grid grid(Strip::rows);
-  const DescentResult out =
-      detail::descend(view, h, {factor.damping_used(), factor.order(), options.sweeps},
-                      detail::DescentCodes<Strip, detail::ColumnGroups<Params>>{
-                          groups, grid, values.data(), codes.data()},
-                      executor);
-  pack_unchecked<typename Params::type, LowFirst, B>(codes.span(), tensor.bytes());
-  return out;
+  using Strip = detail::DescentStrip<detail::LaneGrid<B, Params>, Arch>;
+  return detail::change_codes<B, Strip>(tensor, [&](const auto& codes) {
+    return detail::descend(view, h, {factor.damping_used(), factor.order(), options.sweeps}, codes,
+                           executor);
+  });
+}
+
+/// The same of a grouped layer, with weights as `gptq` takes them, codes and losses of every group
+/// by itself. Throws: as above.
+template <Backend B = default_backend, class Arch = arch::native, AnyParams Params, HessianMatrix H,
+          Executor E = Serial, Readable X = ConstTensorView>
+DescentResult coordinate_descent(const X& weights, const HessianStack<H>& h,
+                                 const FactorStack& factors, QuantizedTensor<Params>& tensor,
+                                 const DescentOptions& options = {}, const E& executor = serial) {
+  constexpr const char* function = "tq::coordinate_descent";
+  const auto floats = detail::read_floats(function, weights);
+  const detail::StackedRows rows(function, floats.view(), h.groups(), h.inputs());
+  detail::require_same_groups(function, h, factors);
+  detail::require_codes(function, rows.shape(), tensor.shape());
+  using Strip = detail::DescentStrip<detail::LaneGrid<B, Params>, Arch>;
+  return detail::change_codes<B, Strip>(tensor, [&](const auto& codes) {
+    return detail::descend(
+        rows, [&](std::size_t g) -> const H& { return h[g]; },
+        [&](std::size_t g) {
+          return detail::DescentPlan{factors[g].damping_used(), factors[g].order(), options.sweeps};
+        },
+        codes, executor);
+  });
 }
 
 }  // namespace tq

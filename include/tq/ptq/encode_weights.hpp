@@ -11,10 +11,13 @@
 #include <tq/ptq/coordinate_descent.hpp>
 #include <tq/ptq/detail/encoded_codes_of.hpp>
 #include <tq/ptq/detail/encoded_rounding.hpp>
+#include <tq/ptq/detail/hessians_of.hpp>
 #include <tq/ptq/detail/hqq_encoded.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/detail/searched_scales.hpp>
+#include <tq/ptq/detail/stacked_rows.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/factor_stack.hpp>
 #include <tq/ptq/gptq.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/ptq/weighted_search.hpp>
@@ -43,52 +46,58 @@ decltype(auto) with_code_bytes(const EncodedLayout& layout, F&& f) {
                                                  const QuantSpec& spec, const Shape& shape) {
   if (algorithm.order == "natural") return NaturalOrder{};
   if (algorithm.order == "activation") return ByActivation{};
-  return ByGroup{AnyGranularity(spec).block(shape)[1]};
+  const Shape block = AnyGranularity(spec).block(shape);
+  std::size_t columns = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis) columns *= block[axis];
+  return ByGroup{columns};
 }
 
 // Runs coordinate descent over the codes of `tensor`, or measures their loss with no sweep.
-template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
-DescentResult descend_encoded(const ConstTensorView& view, const H& h, const DescentPlan& plan,
-                              EncodedTensor& tensor, const EncodedLayout& layout,
+// `plan(g)` is that of a group of `hessians`.
+template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, class Plan,
+          Executor E>
+DescentResult descend_encoded(const StackedRows& weights, const Hessians& hessians,
+                              const Plan& plan, EncodedTensor& tensor, const EncodedLayout& layout,
                               const E& executor) {
   const auto rounding = EncodedRounding<B>::template of<Types, ScaleTypes>(tensor.spec, layout);
   return with_code_bytes(layout, [&]<class Code>(Code) {
     using Grid = EncodedGrid<Code, B>;
     using Strip = DescentStrip<Grid, Arch>;
     const std::vector<float> values = decode<Types, ScaleTypes>(tensor);
-    Buffer<Code> codes(view.size());
+    Buffer<Code> codes(values.size());
     const auto bytes = std::as_writable_bytes(codes.span());
     if (layout.bits < 8) unpack_codes<B>(tensor.codes.span(), bytes, layout);
     else std::ranges::copy(tensor.codes.span(), bytes.begin());
     const EncodedGroups groups(tensor);
     const Grid grid(Strip::rows, rounding);
     const DescentResult out = descend(
-        view, h, plan,
+        weights, [&](std::size_t g) -> const auto& { return hessians[g]; }, plan,
         DescentCodes<Strip, EncodedGroups>{groups, grid, values.data(), codes.data()}, executor);
-    if (plan.sweeps != 0) set_codes<B>(tensor, layout, bytes);
+    if (!out.changed.empty()) set_codes<B>(tensor, layout, bytes);
     return out;
   });
 }
 
 // Error feedback under the parameters of `tensor`, whose codes it sets.
-template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
-WeightReport gptq_encoded(const ConstTensorView& view, const H& h, const WeightAlgorithm& algorithm,
-                          EncodedTensor& tensor, const EncodedLayout& layout, const E& executor) {
-  const HessianFactor factor =
-      tq::factor<Arch>(h,
-                       {.damping = algorithm.damping,
-                        .order = column_order_of(algorithm, tensor.spec, view.shape()),
-                        .allow_few_tokens = algorithm.allow_few_tokens},
-                       executor);
+template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, Executor E>
+WeightReport gptq_encoded(const StackedRows& weights, const Hessians& hessians,
+                          const WeightAlgorithm& algorithm, EncodedTensor& tensor,
+                          const EncodedLayout& layout, const E& executor) {
+  const FactorStack factors = factors_of<Arch>(
+      hessians.groups(), [&](std::size_t g) -> const auto& { return hessians[g]; },
+      {.damping = algorithm.damping,
+       .order = column_order_of(algorithm, tensor.spec, weights.shape()),
+       .allow_few_tokens = algorithm.allow_few_tokens},
+      executor);
   const auto rounding = EncodedRounding<B>::template of<Types, ScaleTypes>(tensor.spec, layout);
   WeightReport report{.algorithm = algorithm.name,
-                      .tokens = factor.tokens(),
-                      .dead_columns = factor.dead_columns(),
-                      .damping = factor.damping_used()};
+                      .tokens = factors.tokens(),
+                      .dead_columns = factors.dead_columns(),
+                      .damping = factors.damping_used()};
   with_code_bytes(layout, [&]<class Code>(Code) {
     using Grid = EncodedGrid<Code, B>;
     using Strip = GptqStrip<Grid, Arch>;
-    const GptqRows<Code> rows = gptq_rows<Strip>(view, factor, EncodedGroups(tensor),
+    const GptqRows<Code> rows = gptq_rows<Strip>(weights, factors, EncodedGroups(tensor),
                                                  Grid(Strip::lanes, rounding), executor);
     set_codes<B>(tensor, layout, std::as_bytes(rows.codes.span()));
     for (std::size_t r = 0; r < rows.chosen.size(); ++r) {
@@ -99,7 +108,11 @@ WeightReport gptq_encoded(const ConstTensorView& view, const H& h, const WeightA
   });
   if (algorithm.sweeps == 0) return report;
   const DescentResult after = descend_encoded<Types, ScaleTypes, B, Arch>(
-      view, h, {factor.damping_used(), factor.order(), algorithm.sweeps}, tensor, layout, executor);
+      weights, hessians,
+      [&](std::size_t g) {
+        return DescentPlan{factors[g].damping_used(), factors[g].order(), algorithm.sweeps};
+      },
+      tensor, layout, executor);
   report.loss = after.loss;
   for (const std::size_t changed : after.changed) report.changed_codes += changed;
   return report;
@@ -113,10 +126,12 @@ inline void require_takes_hessian(const std::string& function, const WeightAlgor
           function + ": expected rtn, rtn-weighted or gptq beside a Hessian, got hqq");
 }
 
-template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E>
-[[nodiscard]] double loss_of_codes(const ConstTensorView& view, const H& h, EncodedTensor& tensor,
-                                   const EncodedLayout& layout, const E& executor) {
-  return descend_encoded<Types, ScaleTypes, B, Arch>(view, h, {0.0, {}, 0}, tensor, layout,
+template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, Executor E>
+[[nodiscard]] double loss_of_codes(const StackedRows& weights, const Hessians& hessians,
+                                   EncodedTensor& tensor, const EncodedLayout& layout,
+                                   const E& executor) {
+  constexpr auto measure = [](std::size_t) { return DescentPlan{0.0, {}, 0}; };
+  return descend_encoded<Types, ScaleTypes, B, Arch>(weights, hessians, measure, tensor, layout,
                                                      executor)
       .loss;
 }
@@ -135,7 +150,8 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   constexpr const char* function = "tq::weighted_parameters";
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
-  detail::require_weights(function, view, search.importances().size());
+  const detail::StackedRows rows(function, view, search.groups(),
+                                 search.importances().size() / search.groups());
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, view.shape());
   if (spec.is_cast() || spec.scale_type == DoubleQuantized::name)
     raise(errc::unsupported,
@@ -150,7 +166,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const bool two_level = layout.stored.factors != 0;
   const auto for_each_block = [&](const auto& f) {
     if (view.size() != 0)
-      detail::search_blocks(view, search.importances(), granularity, blocks, executor, f);
+      detail::search_blocks(rows, search.importances(), granularity, blocks, executor, f);
   };
   for_each_block([&](Search& some, std::size_t i) {
     ranges[i] = two_level ? some.seen() : some.best_range();
@@ -169,33 +185,49 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   return out;
 }
 
+namespace detail {
+
+// Chooses the codes of `tensor` anew, under the parameters that it has.
+template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, Executor E>
+WeightReport recode(const StackedRows& weights, const Hessians& hessians,
+                    const WeightAlgorithm& algorithm, EncodedTensor& tensor, const E& executor) {
+  require_shape("tq::recode_weights", "weights", tensor.shape, weights.shape());
+  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(tensor.spec, tensor.shape);
+  require_parameters<Types, ScaleTypes>(tensor, layout);
+  if (algorithm.name == "gptq")
+    return gptq_encoded<Types, ScaleTypes, B, Arch>(weights, hessians, algorithm, tensor, layout,
+                                                    executor);
+  round_codes<Types, ScaleTypes, B>(weights.weights(), tensor, layout, executor);
+  WeightReport report{.algorithm = algorithm.name, .tokens = hessians.tokens()};
+  report.loss = report.loss_of_rounding =
+      loss_of_codes<Types, ScaleTypes, B, Arch>(weights, hessians, tensor, layout, executor);
+  for (std::size_t g = 0; g < hessians.groups(); ++g)
+    for (std::size_t i = 0; i < hessians.inputs(); ++i)
+      report.dead_columns += hessians[g](i, i) == 0;
+  return report;
+}
+
+}  // namespace detail
+
 /// Chooses the codes of `tensor` for `weights` [outputs, inputs] anew, under the parameters that it
-/// has: by error feedback for "gptq", to nearest for "rtn" and "rtn-weighted". Throws:
+/// has: by error feedback for "gptq", to nearest for "rtn" and "rtn-weighted". `h` is a Hessian, or
+/// the `HessianStack` of a grouped layer with weights as `gptq` takes them. Throws:
 /// `errc::bad_argument` for "hqq", which has parameters of its own; `errc::shape_mismatch` for
 /// weights of another shape, and for a Hessian of other inputs; as `gptq` and `factor`; as `decode`
 /// for parameters that the scheme does not have.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
-          Backend B = default_backend, class Arch = arch::native, HessianMatrix H,
-          Executor E = Serial, Readable X = ConstTensorView>
-WeightReport recode_weights(const X& weights, const H& h, const WeightAlgorithm& algorithm,
-                            EncodedTensor& tensor, const E& executor = serial) {
+          Backend B = default_backend, class Arch = arch::native, class H, Executor E = Serial,
+          Readable X = ConstTensorView>
+requires detail::AnyHessian<H> WeightReport recode_weights(const X& weights, const H& h,
+                                                           const WeightAlgorithm& algorithm,
+                                                           EncodedTensor& tensor,
+                                                           const E& executor = serial) {
   constexpr const char* function = "tq::recode_weights";
   detail::require_takes_hessian(function, algorithm);
   const auto floats = detail::read_floats(function, weights);
-  const auto& view = floats.view();
-  detail::require_weights(function, view, h.inputs());
-  detail::require_shape(function, "weights", tensor.shape, view.shape());
-  const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(tensor.spec, tensor.shape);
-  detail::require_parameters<Types, ScaleTypes>(tensor, layout);
-  if (algorithm.name == "gptq")
-    return detail::gptq_encoded<Types, ScaleTypes, B, Arch>(view, h, algorithm, tensor, layout,
-                                                            executor);
-  detail::round_codes<Types, ScaleTypes, B>(view, tensor, layout, executor);
-  WeightReport report{.algorithm = algorithm.name, .tokens = h.tokens()};
-  report.loss = report.loss_of_rounding =
-      detail::loss_of_codes<Types, ScaleTypes, B, Arch>(view, h, tensor, layout, executor);
-  for (std::size_t i = 0; i < h.inputs(); ++i) report.dead_columns += h(i, i) == 0;
-  return report;
+  const auto hessians = detail::hessians_of(h);
+  const detail::StackedRows rows(function, floats.view(), hessians.groups(), hessians.inputs());
+  return detail::recode<Types, ScaleTypes, B, Arch>(rows, hessians, algorithm, tensor, executor);
 }
 
 /// A tensor, and how its codes were found.
@@ -207,23 +239,23 @@ struct EncodedWeights {
 namespace detail {
 
 /// Weights by an algorithm that takes a Hessian, and their losses. `of_ranges()` has parameters of
-/// ranges, `of_search()` parameters that are searched: tensors of the shape of `view`.
-template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H, Executor E,
+/// ranges, `of_search()` parameters that are searched: tensors of the shape of `weights`.
+template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, Executor E,
           class OfRanges, class OfSearch>
-[[nodiscard]] EncodedWeights encode_with(const ConstTensorView& view, const H& h,
+[[nodiscard]] EncodedWeights encode_with(const StackedRows& weights, const Hessians& hessians,
                                          const WeightAlgorithm& algorithm, const E& executor,
                                          const OfRanges& of_ranges, const OfSearch& of_search) {
-  const auto recode = [&](const WeightAlgorithm& by, EncodedTensor& tensor) {
-    return recode_weights<Types, ScaleTypes, B, Arch>(view, h, by, tensor, executor);
+  const auto recoded = [&](const WeightAlgorithm& by, EncodedTensor& tensor) {
+    return recode<Types, ScaleTypes, B, Arch>(weights, hessians, by, tensor, executor);
   };
   double loss_of_rtn = 0;
   const bool is_rounding = algorithm.name == "rtn-weighted";
   if (is_rounding) {
     EncodedTensor rounded = of_ranges();
-    loss_of_rtn = recode({.name = "rtn"}, rounded).loss;
+    loss_of_rtn = recoded({.name = "rtn"}, rounded).loss;
   }
   EncodedWeights out{searches_scales(algorithm) ? of_search() : of_ranges(), {}};
-  out.report = recode(algorithm, out.tensor);
+  out.report = recoded(algorithm, out.tensor);
   if (is_rounding) out.report.loss_of_rounding = loss_of_rtn;
   return out;
 }
@@ -231,12 +263,14 @@ template <class Types, class ScaleTypes, Backend B, class Arch, HessianMatrix H,
 }  // namespace detail
 
 /// Weights [outputs, inputs] in a scheme and by an algorithm that are values, with the same bits on
-/// every machine and for every executor. `h` has the mean products of their inputs. Throws: as
+/// every machine and for every executor. `h` has the mean products of their inputs; a
+/// `HessianStack` those of a grouped layer, with weights as `gptq` takes them. Throws: as
 /// `encode`; as `weighted_parameters` for scales that are searched; as `recode_weights`;
 /// `errc::bad_argument` for "hqq", which takes no Hessian.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
-          Backend B = default_backend, class Arch = arch::native, HessianMatrix H,
-          Executor E = Serial, Readable X = ConstTensorView>
+          Backend B = default_backend, class Arch = arch::native, class H, Executor E = Serial,
+          Readable X = ConstTensorView>
+requires detail::AnyHessian<H>
 [[nodiscard]] EncodedWeights encode_weights(const X& weights, const QuantSpec& spec, const H& h,
                                             const WeightAlgorithm& algorithm,
                                             const E& executor = serial) {
@@ -244,13 +278,14 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   detail::require_takes_hessian(function, algorithm);
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
-  detail::require_weights(function, view, h.inputs());
+  const auto hessians = detail::hessians_of(h);
+  const detail::StackedRows rows(function, view, hessians.groups(), hessians.inputs());
   return detail::encode_with<Types, ScaleTypes, B, Arch>(
-      view, h, algorithm, executor,
+      rows, hessians, algorithm, executor,
       [&] { return encode<Types, ScaleTypes, B>(view, spec, NonFinite::raise, executor); },
       [&] {
         return weighted_parameters<Types, ScaleTypes, B>(
-            view, spec, WeightedSearch(h, algorithm.damping), executor);
+            view, spec, hessians.search(algorithm.damping), executor);
       });
 }
 

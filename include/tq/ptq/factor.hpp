@@ -127,6 +127,51 @@ inline void require_factor_options(std::size_t inputs, std::uint64_t tokens,
                              " tokens, a quarter of the inputs, got " + std::to_string(tokens) +
                              " (allow_few_tokens takes them)");
 }
+
+[[noreturn]] inline void refuse_dead() {
+  raise(errc::no_data, "tq::factor: expected an input that is not always 0, got none");
+}
+
+// The order and the damping of a factor.
+struct FactorPlan {
+  std::vector<std::uint32_t> order;
+  std::size_t dead = 0;
+  double lambda = 0;
+
+  // Throws: as `factor`, but for inputs that are all always 0.
+  template <HessianMatrix H>
+  FactorPlan(const H& h, const FactorOptions& options) {
+    const std::size_t n = h.inputs();
+    require_factor_options(n, h.tokens(), options);
+    std::vector<double> diagonal(n);
+    for (std::size_t i = 0; i < n; ++i) diagonal[i] = h(i, i);
+    order = column_order(diagonal, options.order);
+    double sum = 0;
+    for (const std::uint32_t i : order) {
+      sum += diagonal[i];
+      dead += diagonal[i] == 0;
+    }
+    if (!is_dead()) lambda = options.damping * (sum / static_cast<double>(n - dead));
+  }
+  // True where all inputs are always 0.
+  [[nodiscard]] bool is_dead() const noexcept { return dead == order.size(); }
+};
+
+template <class Arch, HessianMatrix H, Executor E>
+[[nodiscard]] HessianFactor factor_by(const H& h, FactorPlan plan, const E& executor) {
+  const std::size_t n = h.inputs();
+  const std::vector<std::uint32_t>& order = plan.order;
+  LdlFactor reversed(n);
+  executor(n, [&](std::size_t a) {
+    const std::size_t i = order[n - 1 - a];
+    for (std::size_t b = a; b < n; ++b) reversed.row(a)[b] = h(i, order[n - 1 - b]);
+    reversed.row(a)[a] += plan.lambda;
+  });
+  if (const std::size_t done = reversed.run<Arch>(executor); done < n)
+    refuse_columns(order[n - 1 - done]);
+  return HessianFactor(std::move(plan.order), h.tokens(), plan.dead, plan.lambda, reversed,
+                       executor);
+}
 }  // namespace detail
 
 /// The factor of `h`, with the same bits on every machine and for every executor. Throws:
@@ -137,29 +182,9 @@ inline void require_factor_options(std::size_t inputs, std::uint64_t tokens,
 template <class Arch = arch::native, HessianMatrix H, Executor E = Serial>
 [[nodiscard]] HessianFactor factor(const H& h, const FactorOptions& options = {},
                                    const E& executor = serial) {
-  const std::size_t n = h.inputs();
-  detail::require_factor_options(n, h.tokens(), options);
-  std::vector<double> diagonal(n);
-  for (std::size_t i = 0; i < n; ++i) diagonal[i] = h(i, i);
-  std::vector<std::uint32_t> order = column_order(diagonal, options.order);
-  double sum = 0;
-  std::size_t dead = 0;
-  for (const std::uint32_t i : order) {
-    sum += diagonal[i];
-    dead += diagonal[i] == 0;
-  }
-  if (dead == n)
-    raise(errc::no_data, "tq::factor: expected an input that is not always 0, got none");
-  const double lambda = options.damping * (sum / static_cast<double>(n - dead));
-  detail::LdlFactor reversed(n);
-  executor(n, [&](std::size_t a) {
-    const std::size_t i = order[n - 1 - a];
-    for (std::size_t b = a; b < n; ++b) reversed.row(a)[b] = h(i, order[n - 1 - b]);
-    reversed.row(a)[a] += lambda;
-  });
-  if (const std::size_t done = reversed.run<Arch>(executor); done < n)
-    detail::refuse_columns(order[n - 1 - done]);
-  return HessianFactor(std::move(order), h.tokens(), dead, lambda, reversed, executor);
+  detail::FactorPlan plan(h, options);
+  if (plan.is_dead()) detail::refuse_dead();
+  return detail::factor_by<Arch>(h, std::move(plan), executor);
 }
 
 }  // namespace tq

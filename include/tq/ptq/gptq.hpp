@@ -16,7 +16,9 @@
 #include <tq/ptq/detail/gptq_strip.hpp>
 #include <tq/ptq/detail/lane_grid.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/detail/stacked_rows.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/factor_stack.hpp>
 #include <tq/ptq/gptq_result.hpp>
 
 #include <algorithm>
@@ -53,6 +55,15 @@ struct GptqRows {
     chosen[first + r] = worse ? by_rounding : by_feedback;
     rounded[first + r] = by_rounding;
     is_rounded[first + r] = worse;
+  }
+  // Takes the rows of a group as rows from `first` on.
+  void put(const GptqRows& group, std::size_t first) {
+    const auto at = static_cast<std::ptrdiff_t>(first);
+    const std::size_t columns = codes.size() / std::max<std::size_t>(chosen.size(), 1);
+    std::copy_n(group.codes.data(), group.codes.size(), codes.data() + first * columns);
+    std::ranges::copy(group.chosen, chosen.begin() + at);
+    std::ranges::copy(group.rounded, rounded.begin() + at);
+    std::ranges::copy(group.is_rounded, is_rounded.begin() + at);
   }
 };
 
@@ -97,9 +108,27 @@ template <class Strip, class Groups, Executor E>
   return out;
 }
 
-template <Backend B, AnyParams Params>
+// The same of the rows of a grouped layer.
+template <class Strip, class Groups, Executor E>
+[[nodiscard]] GptqRows<typename Strip::code_type> gptq_rows(const StackedRows& weights,
+                                                            const FactorStack& factors,
+                                                            const Groups& groups,
+                                                            const typename Strip::grid_type& grid,
+                                                            const E& executor) {
+  GptqRows<typename Strip::code_type> out(weights.outputs(), weights.inputs());
+  for_each_group(weights.groups(), executor, [&](std::size_t g, const auto& inner) {
+    const std::size_t first = g * weights.outputs_of_group();
+    out.put(gptq_rows<Strip>(weights.group(g), factors[g], GroupsFrom<Groups>{groups, first}, grid,
+                             inner),
+            first);
+  });
+  return out;
+}
+
+// `Factor` is HessianFactor or FactorStack.
+template <Backend B, AnyParams Params, class Factor>
 [[nodiscard]] GptqResult<Params> gptq_result(const Shape& shape, Params params,
-                                             const HessianFactor& factor,
+                                             const Factor& factor,
                                              const GptqRows<typename Params::code_type>& rows) {
   GptqResult<Params> out{.tensor = QuantizedTensor<Params>(shape, std::move(params)),
                          .loss = 0,
@@ -144,10 +173,30 @@ template <Backend B = default_backend, class Arch = arch::native, AnyParams Para
   return detail::gptq_result<B>(view.shape(), std::move(params), factor, rows);
 }
 
-/// The same with parameters made on the way: see `DynamicGroups`. Groups are runs of inputs of one
-/// output, and those of a group lie beside each other in the order of `factor`: `NaturalOrder`, or
-/// `ByGroup` of their size. Throws: as above; `errc::bad_argument` for other granularities and
-/// orders.
+/// The same of a grouped layer: `weights` [outputs, ...] of filters, where the outputs of a group
+/// lie beside each other and the axes behind the first are the inputs of the group. Codes and
+/// losses are those of every group by itself, under the same parameters. Of the result, losses and
+/// dead columns are sums, `tokens` are the fewest of a group, and `damping` is their mean. Throws:
+/// as above; `errc::shape_mismatch` for outputs that are no multiple of the groups.
+template <Backend B = default_backend, class Arch = arch::native, AnyParams Params,
+          Executor E = Serial, Readable X = ConstTensorView>
+[[nodiscard]] GptqResult<Params> gptq(const X& weights, const FactorStack& factors, Params params,
+                                      const E& executor = serial) {
+  const auto floats = detail::read_floats("tq::gptq", weights);
+  const detail::StackedRows rows("tq::gptq", floats.view(), factors.groups(), factors.inputs());
+  detail::require_fit("tq::gptq", params, rows.shape());
+  using Grid = detail::LaneGrid<B, Params>;
+  using Strip = detail::GptqStrip<Grid, Arch>;
+  const auto made =
+      detail::gptq_rows<Strip>(rows, factors, detail::ColumnGroups<Params>(params, rows.shape()),
+                               Grid(Strip::lanes), executor);
+  return detail::gptq_result<B>(rows.shape(), std::move(params), factors, made);
+}
+
+/// Quantizes a matrix with parameters made on the way: see `DynamicGroups`. Groups are runs of
+/// inputs of one output, and those of a group lie beside each other in the order of `factor`:
+/// `NaturalOrder`, or `ByGroup` of their size. Throws: as above; `errc::bad_argument` for other
+/// granularities and orders.
 template <AnyParams Params, Backend B = default_backend, class Arch = arch::native,
           Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] GptqResult<Params> gptq(

@@ -60,7 +60,7 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
   std::vector<Range> ranges(param_count(granularity, view.shape()));
   std::vector<typename Offsets<Stored>::stored_type> offsets(ranges.size());
   if (view.size() != 0)
-    detail::search_blocks(view, importances.importances(), granularity,
+    detail::search_blocks(detail::StackedRows(view), importances.importances(), granularity,
                           detail::BlockSearch<detail::BlockRounding<B, Params>>(), executor,
                           [&](auto& block, std::size_t i) {
                             ranges[i] = block.seen();

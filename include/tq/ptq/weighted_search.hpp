@@ -11,8 +11,10 @@
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 #include <tq/ptq/detail/block_search.hpp>
-#include <tq/ptq/detail/require_weights.hpp>
+#include <tq/ptq/detail/column_map.hpp>
+#include <tq/ptq/detail/stacked_rows.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -33,22 +35,16 @@ class WeightedSearch {
   /// `errc::no_data` where all are, and without tokens; `errc::bad_argument` for damping that is
   /// negative or no number.
   template <HessianMatrix H>
-  explicit WeightedSearch(const H& h, double damping = 0.01) : importances_(h.inputs()) {
-    if (h.tokens() == 0)
-      raise(errc::no_data, "tq::WeightedSearch: expected a Hessian of tokens, got none");
-    double sum = 0;
-    std::size_t live = 0;
-    for (std::size_t i = 0; i < importances_.size(); ++i) {
-      importances_[i] = h(i, i);
-      sum += importances_[i];
-      live += importances_[i] > 0;
-    }
-    if (live == 0)
-      raise(errc::no_data, "tq::WeightedSearch: expected an input that is not always 0, got none");
-    if (!(damping >= 0 && damping <= 1e6))
-      raise(errc::bad_argument, "tq::WeightedSearch: expected damping of 0 to 1e6, got " +
-                                    detail::number_text(static_cast<float>(damping)));
-    for (double& v : importances_) v += damping * (sum / static_cast<double>(live));
+  explicit WeightedSearch(const H& h, double damping = 0.01) {
+    if (!append(h, damping)) refuse_dead();
+  }
+  /// The same of every group of a layer by itself. Inputs of a group that are all always 0 have an
+  /// importance of 1.
+  template <HessianMatrix H>
+  explicit WeightedSearch(const HessianStack<H>& h, double damping = 0.01) : groups_(h.groups()) {
+    bool is_live = false;
+    for (std::size_t g = 0; g < h.groups(); ++g) is_live |= append(h[g], damping);
+    if (!is_live) refuse_dead();
   }
   /// An importance for each input. Throws: `errc::bad_argument` for negative and other numbers.
   explicit WeightedSearch(std::vector<double> importances) : importances_(std::move(importances)) {
@@ -60,34 +56,64 @@ class WeightedSearch {
                   std::to_string(i));
   }
 
+  /// Those of all groups of inputs, one group behind the other.
   [[nodiscard]] std::span<const double> importances() const noexcept { return importances_; }
+  /// Groups of inputs, each of which the outputs of the same group read; 1 of a matrix.
+  [[nodiscard]] std::size_t groups() const noexcept { return groups_; }
 
  private:
+  [[noreturn]] static void refuse_dead() {
+    raise(errc::no_data, "tq::WeightedSearch: expected an input that is not always 0, got none");
+  }
+
+  // Returns false where all inputs are always 0.
+  template <HessianMatrix H>
+  [[nodiscard]] bool append(const H& h, double damping) {
+    if (h.tokens() == 0)
+      raise(errc::no_data, "tq::WeightedSearch: expected a Hessian of tokens, got none");
+    double sum = 0;
+    std::size_t live = 0;
+    for (std::size_t i = 0; i < h.inputs(); ++i) {
+      sum += h(i, i);
+      live += h(i, i) > 0;
+    }
+    if (!(damping >= 0 && damping <= 1e6))
+      raise(errc::bad_argument, "tq::WeightedSearch: expected damping of 0 to 1e6, got " +
+                                    detail::number_text(static_cast<float>(damping)));
+    const double more = live == 0 ? 1.0 : damping * (sum / static_cast<double>(live));
+    for (std::size_t i = 0; i < h.inputs(); ++i) importances_.push_back(h(i, i) + more);
+    return live != 0;
+  }
+
+  std::size_t groups_ = 1;
   std::vector<double> importances_;
 };
 
 namespace detail {
 
-// Calls f(search, number) for the elements of every block.
+// Calls f(search, number) for the elements of every block. `importances` are those of all groups.
 template <class Search, Granularity G, Executor E, class F>
-void search_blocks(const ConstTensorView& weights, std::span<const double> importances,
+void search_blocks(const StackedRows& weights, std::span<const double> importances,
                    const G& granularity, const Search& prototype, const E& executor, const F& f) {
-  const Shape &shape = weights.shape(), block = granularity.block(shape),
-              grid = param_shape(granularity, shape);
-  const std::size_t count = grid.size(),
+  const ConstTensorView& rows = weights.rows();
+  const ColumnMap map(weights.shape(), granularity.block(weights.shape()));
+  const auto columns = map.columns_of_groups();
+  const std::size_t height = map.block_rows(),
+                    count = (weights.outputs() + height - 1) / height * map.groups(),
                     tasks = std::min<std::size_t>(
                         count, 4 * std::max<std::size_t>(executor.concurrency(), 1));
   executor(tasks, [&](std::size_t task) {
     Search search = prototype;
     for (std::size_t i = count * task / tasks; i < count * (task + 1) / tasks; ++i) {
       search.clear();
-      const std::size_t top = i / grid[1] * block[0], left = i % grid[1] * block[1];
-      for (std::size_t r = top; r < std::min(top + block[0], shape[0]); ++r)
-        for (std::size_t c = left; c < std::min(left + block[1], shape[1]); ++c) {
-          const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +
-                                         static_cast<std::ptrdiff_t>(c) * weights.stride(1)];
-          search.push_back(w, importances[c]);
-        }
+      const std::size_t top = i / map.groups() * height;
+      for (std::size_t r = top; r < std::min(top + height, weights.outputs()); ++r) {
+        const double* of_row =
+            importances.data() + r / weights.outputs_of_group() * weights.inputs();
+        const float* row = rows.data() + static_cast<std::ptrdiff_t>(r) * rows.stride(0);
+        for (const std::uint32_t c : columns[i % map.groups()])
+          search.push_back(row[static_cast<std::ptrdiff_t>(c) * rows.stride(1)], of_row[c]);
+      }
       f(search, i);
     }
   });
@@ -117,12 +143,12 @@ template <class Scale, class ForEachBlock>
 
 }  // namespace detail
 
-/// Parameters that leave the least squared error of `weights` [outputs, inputs], weighted by the
-/// importances of inputs, among ranges around the observed ones: no block is worse than by its
-/// range. Block scales of E4M3 under a scale of the tensor are found among their codes. The result
-/// does not depend on `executor`. Throws: `errc::shape_mismatch` for other inputs;
-/// `errc::not_finite` for NaN or infinite weights; `errc::bad_axis`, `errc::bad_group_size` when
-/// the granularity does not fit.
+/// Parameters that leave the least squared error of `weights` [outputs, inputs], or [outputs, ...]
+/// of the groups of `search` as `gptq` takes them, weighted by the importances of inputs, among
+/// ranges around the observed ones: no block is worse than by its range. Block scales of E4M3 under
+/// a scale of the tensor are found among their codes. The result does not depend on `executor`.
+/// Throws: `errc::shape_mismatch` for other inputs; `errc::not_finite` for NaN or infinite weights;
+/// `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
 template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
           Readable X = ConstTensorView>
 [[nodiscard]] Params calibrate(
@@ -138,12 +164,13 @@ template <AnyParams Params, Backend B = default_backend, Executor E = Serial,
                 "scales on two levels without zero points");
   const auto floats = detail::read_floats("tq::calibrate", weights);
   const auto& view = floats.view();
-  detail::require_weights("tq::calibrate", view, search.importances().size());
+  const detail::StackedRows rows("tq::calibrate", view, search.groups(),
+                                 search.importances().size() / search.groups());
   detail::require_possible("tq::calibrate", granularity, view.shape());
   std::vector<Range> ranges(param_count(granularity, view.shape()));
   const auto for_each_block = [&](const auto& f) {
     if (view.size() != 0)
-      detail::search_blocks(view, search.importances(), granularity, Blocks(), executor, f);
+      detail::search_blocks(rows, search.importances(), granularity, Blocks(), executor, f);
   };
   if constexpr (two_level) {
     for_each_block([&](Blocks& blocks, std::size_t i) { ranges[i] = blocks.seen(); });

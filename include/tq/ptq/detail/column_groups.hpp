@@ -4,30 +4,28 @@
 
 #include <tq/core/granularity.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/ptq/detail/column_map.hpp>
 
 #include <cstddef>
 
 namespace tq::detail {
 
-/// The parameters of a matrix by row and group of columns. They must outlive the object.
+/// The parameters of weights by row and group of columns. They must outlive the object.
 template <AnyParams Params>
 class ColumnGroups {
  public:
-  /// Precondition: `params` fit `shape`, of two axes.
+  /// Precondition: `params` fit `shape`, [outputs, ...].
   ColumnGroups(const Params& params, const Shape& shape)
-      : params_(params),
-        block_(params.granularity().block(shape)),
-        columns_(param_shape(params.granularity(), shape)[1]) {}
+      : params_(params), map_(shape, params.granularity().block(shape)) {}
 
-  [[nodiscard]] std::size_t group(std::size_t column) const noexcept { return column / block_[1]; }
+  [[nodiscard]] std::size_t group(std::size_t column) const noexcept { return map_.group(column); }
   [[nodiscard]] auto affine(std::size_t row, std::size_t group) const noexcept {
-    return params_.affine(row / block_[0] * columns_ + group);
+    return params_.affine(map_.parameter(row, group));
   }
 
  private:
   const Params& params_;
-  Shape block_;
-  std::size_t columns_;
+  ColumnMap map_;
 };
 
 }  // namespace tq::detail

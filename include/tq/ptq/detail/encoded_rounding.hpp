@@ -8,6 +8,7 @@
 #include <tq/error.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/detail/stored_planes.hpp>
+#include <tq/ptq/detail/column_map.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/code_kernels.hpp>
 #include <tq/scheme/detail/params_fit.hpp>
@@ -133,14 +134,12 @@ class EncodedGrid {
   std::vector<float> offsets_;
 };
 
-/// The parameters of an encoded matrix by row and group of columns, as ColumnGroups.
+/// The parameters of encoded weights [outputs, ...] by row and group of columns, as ColumnGroups.
 class EncodedGroups {
  public:
-  explicit EncodedGroups(const EncodedTensor& tensor) {
-    const AnyGranularity granularity(tensor.spec);
-    block_ = granularity.block(tensor.shape);
-    columns_ = param_shape(granularity, tensor.shape)[1];
-    affines_.resize(tensor.scales.size());
+  explicit EncodedGroups(const EncodedTensor& tensor)
+      : map_(tensor.shape, AnyGranularity(tensor.spec).block(tensor.shape)),
+        affines_(tensor.scales.size()) {
     for (std::size_t i = 0; i < affines_.size(); ++i) {
       affines_[i].scale = tensor.scales[i];
       if (!tensor.zero_points.empty()) affines_[i].zero_point = tensor.zero_points[i];
@@ -148,14 +147,13 @@ class EncodedGroups {
     }
   }
 
-  [[nodiscard]] std::size_t group(std::size_t column) const noexcept { return column / block_[1]; }
+  [[nodiscard]] std::size_t group(std::size_t column) const noexcept { return map_.group(column); }
   [[nodiscard]] const EncodedAffine& affine(std::size_t row, std::size_t group) const noexcept {
-    return affines_[row / block_[0] * columns_ + group];
+    return affines_[map_.parameter(row, group)];
   }
 
  private:
-  Shape block_;
-  std::size_t columns_ = 0;
+  ColumnMap map_;
   std::vector<EncodedAffine> affines_;
 };
 

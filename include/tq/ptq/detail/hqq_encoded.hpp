@@ -49,8 +49,8 @@ void set_hqq_offsets(const ConstTensorView& view, const HqqOptions& options, Enc
     if constexpr (OffsetType<Scale>) {
       using Moved = MovedOffset<Scale, EncodedAffine>;
       std::vector<typename Offsets<Scale>::stored_type> offsets(tensor.scales.size());
-      search_blocks(view, importances, AnyGranularity(tensor.spec), prototype, executor,
-                    [&](Block& block, std::size_t i) {
+      search_blocks(StackedRows(view), importances, AnyGranularity(tensor.spec), prototype,
+                    executor, [&](Block& block, std::size_t i) {
                       const EncodedAffine start{tensor.scales[i], 0, tensor.offsets[i]};
                       offsets[i] = hqq_offset(block, Moved(layout.codes, start), options).stored();
                     });

@@ -6,10 +6,19 @@
 #include <tq/error.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/factor.hpp>
+#include <tq/ptq/factor_stack.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 
 #include <string>
 
 namespace tq::detail {
+
+/// Throws: `errc::shape_mismatch` unless codes have the shape of weights.
+inline void require_codes(const char* function, const Shape& weights, const Shape& codes) {
+  if (codes != weights)
+    raise(errc::shape_mismatch, std::string(function) + ": expected codes of shape " +
+                                    to_string(weights) + ", got " + to_string(codes));
+}
 
 /// Throws: `errc::shape_mismatch` unless `weights` are of shape [outputs, inputs], with the inputs
 /// of `h` and `factor`; `errc::not_finite` for NaN or infinite weights.
@@ -28,9 +37,18 @@ template <HessianMatrix H>
 void require_same_layer(const char* function, const ConstTensorView& weights, const H& h,
                         const HessianFactor& factor, const Shape& codes) {
   require_same_layer(function, weights, h, factor);
-  if (codes != weights.shape())
-    raise(errc::shape_mismatch, std::string(function) + ": expected codes of shape " +
-                                    to_string(weights.shape()) + ", got " + to_string(codes));
+  require_codes(function, weights.shape(), codes);
+}
+
+/// Throws: `errc::shape_mismatch` for factors of other groups or other inputs than `h`.
+template <HessianMatrix H>
+void require_same_groups(const char* function, const HessianStack<H>& h,
+                         const FactorStack& factors) {
+  if (factors.groups() != h.groups() || factors.inputs() != h.inputs())
+    raise(errc::shape_mismatch,
+          std::string(function) + ": expected factors of " + std::to_string(h.groups()) +
+              " groups of " + std::to_string(h.inputs()) + " inputs, got " +
+              std::to_string(factors.groups()) + " of " + std::to_string(factors.inputs()));
 }
 
 }  // namespace tq::detail

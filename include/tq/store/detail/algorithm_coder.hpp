@@ -13,10 +13,12 @@
 #include <tq/ptq/detail/block_search.hpp>
 #include <tq/ptq/detail/encoded_codes_of.hpp>
 #include <tq/ptq/detail/encoded_rounding.hpp>
+#include <tq/ptq/detail/hessians_of.hpp>
 #include <tq/ptq/detail/hqq_encoded.hpp>
 #include <tq/ptq/detail/hqq_offset.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
 #include <tq/ptq/detail/searched_scales.hpp>
+#include <tq/ptq/detail/stacked_rows.hpp>
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/hessian.hpp>
 #include <tq/ptq/weight_report.hpp>
@@ -107,6 +109,8 @@ class AlgorithmCoder final : public io::WeightCoder {
     if (x.shape().rank() != 2)
       raise(errc::unsupported, "expected scales along rows for algorithm " + algorithm_.name +
                                    ", got " + to_string(spec) + " of the flat tensor");
+    if (hessian_ != nullptr)
+      tq::detail::require_weights("tq::encode_weights", x, hessian_->inputs());
     const auto stored = [&](std::span<const Range> ranges) {
       EncodedTensor tensor = parameters(ranges);
       tensor.shape = x.shape();
@@ -115,7 +119,8 @@ class AlgorithmCoder final : public io::WeightCoder {
     EncodedWeights out =
         hessian_ == nullptr ? by_hqq(x, spec, parameters, stored, seen)
                             : tq::detail::encode_with<Types, Scales, default_backend, arch::native>(
-                                  x, *hessian_, algorithm_, serial, [&] { return stored(seen); },
+                                  tq::detail::StackedRows(x), tq::detail::hessians_of(*hessian_),
+                                  algorithm_, serial, [&] { return stored(seen); },
                                   [&] { return stored(best_ranges(x, spec, seen, parameters)); });
     report_ = out.report;
     return std::move(out.tensor);
@@ -139,7 +144,7 @@ class AlgorithmCoder final : public io::WeightCoder {
     const EncodedLayout layout = encoded_layout<Types, Scales>(spec, x.shape());
     const StoredRounding rounding(spec, layout, parameters);
     tq::detail::search_blocks(
-        x, importances, AnyGranularity(spec), Search(rounding), serial,
+        tq::detail::StackedRows(x), importances, AnyGranularity(spec), Search(rounding), serial,
         [&](Search& block, std::size_t i) { ranges[i] = best(block, rounding); });
     return ranges;
   }
