@@ -120,6 +120,33 @@ TEST_CASE("Hessians of several runs are merged and continued with the same bits"
   CHECK_FALSE(fs::exists(folder("x.npz")));
 }
 
+TEST_CASE("filters are quantized by the patches that they read") {
+  const Folder folder("filters");
+  tq::io::write_safetensors(
+      folder("m.safetensors"),
+      std::vector<Tensor>{tq::io::from_float32("conv1.weight", {8, 1, 2, 2}, noise(32, 1)),
+                          tq::io::from_float32("conv2.weight", {6, 8, 2, 2}, noise(192, 2))});
+  // 8 channels of 4 inputs: a depthwise convolution, and one of all channels.
+  tq::io::write_npz(folder("acts.npz"),
+                    std::vector<Tensor>{batch("conv1", 60, 3), batch("conv2", 60, 4)});
+  const auto run = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.begin(), {"quantize", folder("m.safetensors"), folder(out), "--type", "int4",
+                               "--algorithm", "gptq"});
+    return succeed(more);
+  };
+  const Json report =
+      Json::parse(run("a.safetensors", {"--activations", folder("acts.npz"), "--json"}));
+  CHECK(report["total"]["algorithm"]["weights"] == 2);
+  for (const Json& tensor : report["tensors"]) {
+    const Json& algorithm = tensor["algorithm"];
+    CHECK(algorithm["tokens"] == 60);
+    CHECK(algorithm["loss"].get<double>() <= algorithm["loss_of_rounding"].get<double>());
+  }
+  succeed({"hessian", folder("acts.npz"), "-o", folder("h.npz")});
+  run("h.safetensors", {"--hessian", folder("h.npz")});
+  CHECK(content(folder("a.safetensors")) == content(folder("h.safetensors")));
+}
+
 TEST_CASE("weights without activations are an error, or counted") {
   const Folder folder("fallback");
   write_layers(folder);

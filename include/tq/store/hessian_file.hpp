@@ -103,14 +103,22 @@ class HessianFile {
   }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
+  /// The inputs of the Hessian of that name. Throws: as `read`.
+  [[nodiscard]] std::size_t inputs(const std::string& name) const {
+    using namespace store::detail;
+    require(name);
+    const io::TensorInfo* info = file_.find(part_of(name, hessian_exponents));
+    if (info == nullptr || info->shape.size() != 1)
+      refuse("Hessian " + io::shown(name) + ": expected exponents of one axis");
+    return info->shape[0];
+  }
+
   /// The Hessian of that name. Any thread may call it. Throws: `errc::unknown_name`, with the
   /// closest name there is; `errc::malformed` for parts that are no state of a Hessian;
   /// `errc::io_failure`.
   [[nodiscard]] Hessian read(const std::string& name) const {
     using store::detail::part_of;
-    if (!contains(name))
-      raise(errc::unknown_name, path_.string() + ": expected the name of a Hessian, got " +
-                                    io::shown(name) + did_you_mean(name, names_));
+    require(name);
     io::TensorFile reader = file_.another();
     const auto counts = part<std::uint64_t>(reader, part_of(name, store::detail::hessian_counts));
     const auto exponents =
@@ -137,6 +145,11 @@ class HessianFile {
   static io::TensorFile opened(const std::filesystem::path& path) {
     store::require_there(path);
     return io::open_tensor_file(path);
+  }
+  void require(const std::string& name) const {
+    if (!contains(name))
+      raise(errc::unknown_name, path_.string() + ": expected the name of a Hessian, got " +
+                                    io::shown(name) + did_you_mean(name, names_));
   }
   [[noreturn]] void refuse(const std::string& text) const {
     raise(errc::malformed, path_.string() + ": " + text);

@@ -5,12 +5,14 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/store/detail/activation_batches.hpp>
 #include <tq/store/detail/digest.hpp>
 #include <tq/store/hessian_file.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -46,13 +48,15 @@ class Hessians {
       for (const std::int64_t sum : state.sums) digest.add(static_cast<std::uint64_t>(sum));
     }
     digest_ = digest.text();
+    inputs_ = [held](const std::string& name) { return held->at(name).inputs(); };
     get_ = [held](const std::string& name) { return held->at(name); };
   }
   /// The Hessians of a file that `HessianWriter` wrote. Throws: as `HessianFile`.
   [[nodiscard]] static Hessians of_file(const std::filesystem::path& path) {
     auto file = std::make_shared<const HessianFile>(path);
-    return Hessians(file->names(), {path},
-                    [file](const std::string& name) { return file->read(name); });
+    return Hessians(
+        file->names(), {path}, [file](const std::string& name) { return file->inputs(name); },
+        [file](const std::string& name) { return file->read(name); });
   }
   /// The Hessians of activations [..., inputs] in .npy, .npz and .safetensors files, and in folders
   /// of them: tensors of one name are batches of a layer, as `store::batch_of` names them. Throws:
@@ -61,11 +65,18 @@ class Hessians {
                                                const ActivationOptions& options = {}) {
     tq::detail::require_bits("tq::Hessians::of_activations", options.bits);
     auto batches = std::make_shared<const store::detail::ActivationBatches>(data);
-    return Hessians(batches->names(), batches->files(),
-                    [batches, options](const std::string& name) {
-                      return batches->hessian(name, options.bits,
-                                              options.start ? options.start(name) : std::nullopt);
-                    });
+    Hessians out(
+        batches->names(), batches->files(),
+        [batches](const std::string& name) { return batches->inputs(name); },
+        [batches, options](const std::string& name) {
+          return batches->hessian(name, options.bits,
+                                  options.start ? options.start(name) : std::nullopt);
+        });
+    if (!options.start)
+      out.get_groups_ = [batches, options](const std::string& name, std::size_t groups) {
+        return batches->hessians(name, options.bits, groups);
+      };
+    return out;
   }
 
   /// The names that there are.
@@ -75,10 +86,22 @@ class Hessians {
   }
   /// Throws: `errc::unknown_name`, with the closest name there is; as the file or the activations.
   [[nodiscard]] Hessian get(const std::string& name) const {
-    if (!contains(name))
-      raise(errc::unknown_name, "tq::Hessians: expected the name of a Hessian, got " +
-                                    io::shown(name) + did_you_mean(name, names_));
+    require(name);
     return get_(name);
+  }
+  /// Those of the groups of a layer, of which the Hessian has the inputs one group behind the
+  /// other: the same bits, unless tokens are left out, which activations leave out of the groups
+  /// that are not finite only. Throws: as `get` and `HessianStack`.
+  [[nodiscard]] HessianStack<Hessian> get_groups(const std::string& name,
+                                                 std::size_t groups) const {
+    require(name);
+    if (get_groups_) return get_groups_(name, groups);
+    return HessianStack<Hessian>::of_whole(get_(name), groups);
+  }
+  /// The inputs of a Hessian, which is not made for it. Throws: as `get`.
+  [[nodiscard]] std::size_t inputs(const std::string& name) const {
+    require(name);
+    return inputs_(name);
   }
   /// The name of the Hessian of a weight: its own, or that of its module, without ".weight".
   [[nodiscard]] std::optional<std::string> name_for(const std::string& weight) const {
@@ -96,15 +119,29 @@ class Hessians {
   [[nodiscard]] const std::string& digest() const noexcept { return digest_; }
 
  private:
+  using Inputs = std::function<std::size_t(const std::string&)>;
   using Get = std::function<Hessian(const std::string&)>;
+  using GetGroups = std::function<HessianStack<Hessian>(const std::string&, std::size_t)>;
 
-  Hessians(std::vector<std::string> names, std::vector<std::filesystem::path> files, Get get)
-      : names_(std::move(names)), files_(std::move(files)), get_(std::move(get)) {}
+  Hessians(std::vector<std::string> names, std::vector<std::filesystem::path> files, Inputs inputs,
+           Get get)
+      : names_(std::move(names)),
+        files_(std::move(files)),
+        inputs_(std::move(inputs)),
+        get_(std::move(get)) {}
+
+  void require(const std::string& name) const {
+    if (!contains(name))
+      raise(errc::unknown_name, "tq::Hessians: expected the name of a Hessian, got " +
+                                    io::shown(name) + did_you_mean(name, names_));
+  }
 
   std::vector<std::string> names_;
   std::vector<std::filesystem::path> files_;
   std::string digest_;
+  Inputs inputs_;
   Get get_;
+  GetGroups get_groups_;  // where groups need not come from the Hessian of all inputs
 };
 
 }  // namespace tq

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Models are converted by algorithms that know activations.
 #include <tq/ptq/encode_weights.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
@@ -351,4 +352,55 @@ TEST_CASE("a file of Hessians among the activations is no batch of them") {
   CHECK(both.names() == alone.names());
   CHECK(both.files() == std::vector<fs::path>{folder / "acts.safetensors"});
   CHECK(both.get("fc1").state().sums == alone.get("fc1").state().sums);
+}
+
+TEST_CASE("filters of convolutions are encoded group by group") {
+  const TempDir folder;
+  const fs::path in = folder / "in.safetensors", out = folder / "out.safetensors";
+  const std::vector<float> depthwise = noise(8 * 9, 7), dense = noise(4 * 18, 8);
+  save(in, {{"conv1.weight", ConstTensorView(depthwise.data(), {8, 1, 3, 3})},
+            {"conv2.weight", ConstTensorView(dense.data(), {4, 2, 3, 3})}});
+  const auto hessian_of = [](std::size_t inputs, unsigned seed) {
+    const std::vector<float> x = ptq_test::activations(100, inputs, seed);
+    const ConstTensorView view(x.data(), {100, inputs});
+    Observer<AbsMax, PerChannel<-1>> range;
+    range.observe(view);
+    Hessian h(range);
+    h.add(view);
+    return h;
+  };
+  const Hessian of_conv1 = hessian_of(8 * 9, 1), of_conv2 = hessian_of(18, 2);
+  const QuantSpec spec{.type = "int4"};
+  const WeightAlgorithm gptq{.name = "gptq"};
+  const EncodedWeights wanted1 =
+      encode_weights<Types>(ConstTensorView(depthwise.data(), {8, 1, 3, 3}), spec,
+                            HessianStack<Hessian>::of_whole(of_conv1, 8), gptq);
+  const EncodedWeights wanted2 =
+      encode_weights<Types>(ConstTensorView(dense.data(), {4, 2, 3, 3}), spec,
+                            HessianStack<Hessian>::of_whole(of_conv2, 1), gptq);
+  const Hessians known({{"conv1", of_conv1}, {"conv2", of_conv2}});
+  ConvertOptions options;
+  options.hessians = &known;
+  options.algorithm = gptq;
+  options.jobs = 2;
+  const ConversionReport report = convert_model<Small>(in, out, spec, options);
+  Small model(out);
+  CHECK(is_same(model.load<EncodedTensor>("conv1.weight"), wanted1.tensor));
+  CHECK(is_same(model.load<EncodedTensor>("conv2.weight"), wanted2.tensor));
+  CHECK(of(report, "conv1.weight").weights == wanted1.report);
+  CHECK(of(report, "conv2.weight").weights == wanted2.report);
+  CHECK(wanted1.report.loss <= wanted1.report.loss_of_rounding);
+
+  // Hessians of other layers, which a fallback leaves out.
+  const Hessians wrong({{"conv1", hessian_of(7 * 9, 3)}, {"conv2", hessian_of(20, 3)}});
+  options.hessians = &wrong;
+  options.overwrite = true;
+  test::raises(
+      errc::no_data,
+      {"tensor \"conv1.weight\": expected a Hessian of 9 inputs for each group of filters, "
+       "got one of 63 inputs for 8 filters"},
+      [&] { (void)convert_model<Small>(in, out, spec, options); });
+  options.algorithm.fallback = "rtn";
+  for (const ConvertedTensor& t : convert_model<Small>(in, out, spec, options).tensors)
+    CHECK(t.weights->is_fallback);
 }

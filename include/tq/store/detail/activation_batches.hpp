@@ -11,6 +11,7 @@
 #include <tq/observe/abs_max.hpp>
 #include <tq/observe/observer.hpp>
 #include <tq/ptq/hessian.hpp>
+#include <tq/ptq/hessian_stack.hpp>
 #include <tq/store/data_files.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/stored_tensor.hpp>
@@ -68,6 +69,16 @@ class ActivationBatches {
     }
     for_each_piece(name, [&](const ConstTensorView& x) { start->add(x); });
     return *std::move(start);
+  }
+
+  // The Hessians of the groups of a layer. Throws: as above, and as `HessianStack`.
+  [[nodiscard]] HessianStack<Hessian> hessians(const std::string& name, int bits,
+                                               std::size_t groups) const {
+    Observer<AbsMax, PerChannel<-1>> range;
+    for_each_piece(name, [&](const ConstTensorView& x) { range.observe(x); });
+    auto out = naming(name, [&] { return HessianStack<Hessian>(groups, range, bits); });
+    for_each_piece(name, [&](const ConstTensorView& x) { out.add(x); });
+    return out;
   }
 
   // The inputs of a token.

@@ -7,12 +7,15 @@
 #include <tq/ptq/weight_report.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
+#include <tq/store/error_context.hpp>
 #include <tq/store/hessians.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tq::store::detail {
 
@@ -37,16 +40,39 @@ struct ChosenAlgorithm {
          did_you_mean(weight, hessians->names());
 }
 
+// Weights of an output of a tensor [outputs, ...].
+[[nodiscard]] inline std::size_t weights_of_output(const std::vector<std::size_t>& shape) {
+  std::size_t out = 1;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) out *= shape[axis];
+  return out;
+}
+
+// Filters [outputs, ...] of a convolution: each group of them reads as many inputs as a filter has
+// weights. Returns the reason why they are none of a layer with `inputs`, or an empty text.
+[[nodiscard]] inline std::string filters_problem(std::size_t outputs, std::size_t of_filter,
+                                                 std::size_t inputs) {
+  if (of_filter != 0 && inputs != 0 && inputs % of_filter == 0 &&
+      outputs % (inputs / of_filter) == 0)
+    return "";
+  return "expected a Hessian of " + std::to_string(of_filter) +
+         " inputs for each group of filters, got one of " + std::to_string(inputs) +
+         " inputs for " + std::to_string(outputs) + " filters";
+}
+
 // `no_matrix`: why algorithms do not take the weight, or empty. Throws: `errc::no_data` for a
-// weight that the algorithm cannot have, unless it has a fallback.
+// weight that the algorithm cannot have, unless it has a fallback. `shape`: of filters.
 [[nodiscard]] inline ChosenAlgorithm chosen_algorithm(const std::string& weight,
                                                       const std::string& no_matrix,
                                                       const Hessians* hessians,
-                                                      WeightAlgorithm algorithm) {
+                                                      WeightAlgorithm algorithm,
+                                                      const std::vector<std::size_t>& shape = {}) {
   if (algorithm.name == "rtn") return {};
   std::string problem = no_matrix;
   if (problem.empty() && algorithm.needs_hessian())
     problem = name_inputs(weight, hessians, algorithm);
+  if (problem.empty() && shape.size() > 2)
+    problem = filters_problem(shape[0], weights_of_output(shape),
+                              naming(weight, [&] { return hessians->inputs(algorithm.inputs); }));
   if (problem.empty()) return {std::move(algorithm), {}};
   if (algorithm.fallback == "rtn")
     return {{}, WeightReport{.algorithm = algorithm.fallback, .is_fallback = true}};

@@ -6,6 +6,7 @@
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/model/node_kind.hpp>
 #include <tq/model/weight_axes.hpp>
 #include <tq/ptq/detail/searched_scales.hpp>
 #include <tq/scheme/quant_spec.hpp>
@@ -85,16 +86,19 @@ class Decisions {
     std::string no_matrix;
     const bool has_inputs_first =
         t.axes != WeightAxes::outputs_first || conv1d_.has_inputs_first(t);
-    if (t.shape.size() != 2 || has_inputs_first)
+    const bool is_filters = t.kind == NodeKind::conv && t.shape.size() > 2;
+    if ((t.shape.size() != 2 && !(is_filters && algorithm.needs_hessian())) || has_inputs_first)
       no_matrix = "expected a matrix [outputs, inputs] for algorithm " + algorithm.name + ", got " +
                   io::shape_text(t.shape) + (has_inputs_first ? " of inputs first" : "");
     ChosenAlgorithm chosen =
-        chosen_algorithm(t.name, no_matrix, options_.hessians, std::move(algorithm));
+        chosen_algorithm(t.name, no_matrix, options_.hessians, std::move(algorithm), t.shape);
     if (chosen.algorithm && tq::detail::searches_scales(*chosen.algorithm))
       tq::detail::require_no_calibrator("tensor " + io::shown(t.name), job.encoding->spec);
     if (chosen.algorithm && chosen.algorithm->name == "hqq")
       tq::detail::require_float_offsets("tensor " + io::shown(t.name), job.encoding->spec);
     job.algorithm = std::move(chosen.algorithm);
+    if (job.algorithm && job.algorithm->needs_hessian())
+      job.inputs = naming(t.name, [&] { return options_.hessians->inputs(job.algorithm->inputs); });
     job.weights = std::move(chosen.fallback);
   }
 

@@ -34,6 +34,7 @@ struct QuantizeJob : ConvertedTensor {
   std::optional<io::DType> decoded_as{};  // the type of a decoded tensor, where it is not its own
   std::shared_ptr<LayersJob> layers{};    // that it becomes in a format of other programs, or null
   std::optional<WeightAlgorithm> algorithm{};  // that is not rtn; its `inputs` are named
+  std::size_t inputs = 0;                      // of the Hessian of the algorithm, of all groups
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   // The tensors of the output that it becomes, without what is in the pool.
@@ -99,7 +100,7 @@ inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents
 
 inline std::uint64_t QuantizeJob::working_bytes() const {
   if (layers) return layers->working_bytes(*source);
-  if (algorithm) return algorithm_bytes(*algorithm, source->shape[1], source->elements());
+  if (algorithm) return algorithm_bytes(*algorithm, inputs, source->elements());
   const Encoding* const used = is_decoded ? source->encoding.get() : encoding.get();
   if (used == nullptr && !is_decoded) return 0;
   const std::uint64_t decoded =

@@ -186,7 +186,8 @@ void TensorQuantizer<Model>::encode(QuantizeJob& job, Put&& put) {
   job.metrics = lost.metrics();
 }
 
-// The same of a whole matrix by an algorithm, which may take the Hessian of its inputs.
+// The same of a whole matrix, or of filters, by an algorithm, which may take the Hessian of its
+// inputs.
 template <class Model>
 template <class Put>
 void TensorQuantizer<Model>::encode_by_algorithm(QuantizeJob& job, Put&& put) {
@@ -198,10 +199,15 @@ void TensorQuantizer<Model>::encode_by_algorithm(QuantizeJob& job, Put&& put) {
   const Shape shape = to_shape(job.source->shape);
   const ConstTensorView view(values.data(), shape);
   const QuantSpec& spec = job.encoding->spec;
+  const WeightAlgorithm& by = *job.algorithm;
   EncodedWeights made =
-      job.algorithm->needs_hessian()
-          ? Types::encode_weights(view, spec, hessians_->get(job.algorithm->inputs), *job.algorithm)
-          : Types::encode_weights(view, spec, *job.algorithm);
+      !by.needs_hessian() ? Types::encode_weights(view, spec, by)
+      : shape.rank() == 2
+          ? Types::encode_weights(view, spec, hessians_->get(by.inputs), by)
+          : Types::encode_weights(
+                view, spec,
+                hessians_->get_groups(by.inputs, job.inputs / weights_of_output(job.source->shape)),
+                by);
   job.weights = made.report;
   const std::vector<StoredPart>& parts = job.encoding->parts;
   for (const StoredPart& part : std::span(parts).subspan(1))
