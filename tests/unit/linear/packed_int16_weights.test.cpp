@@ -55,6 +55,18 @@ TEST_CASE("quantized int16 weights are packed with their zero points") {
   CHECK(whole.sum(1) == 2 * (500 - 1));
 }
 
+TEST_CASE("int16 codes are taken as any tensor of them") {
+  const std::int16_t codes[2][3] = {{300, -2, 1}, {0, 7, 9}};
+  std::vector<std::int16_t> own(&codes[0][0], &codes[0][0] + 6);
+  const TensorView<std::int16_t> writable(own.data(), Shape{2, 3});
+  for (const PackedInt16Weights& packed :
+       {PackedInt16Weights(codes), PackedInt16Weights(writable)}) {
+    CHECK(packed.outputs() == 2);
+    CHECK(packed.sum(0) == 299);
+    CHECK(packed.sum(1) == 16);
+  }
+}
+
 TEST_CASE("int16 weights that no product takes are refused") {
   const std::vector<std::int16_t> w(6);
   test::raises(tq::errc::shape_mismatch, {"PackedInt16Weights", "[outputs, inputs]", "[6]"},

@@ -4,8 +4,10 @@
 // for all channels at once where it is depthwise.
 
 #include <tq/core/detail/emptied.hpp>
+#include <tq/core/detail/read.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/byte_weights.hpp>
 #include <tq/linear/detail/default_layout.hpp>
 #include <tq/linear/detail/depthwise_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
@@ -27,39 +29,16 @@ namespace tq {
 /// outputs and no channels.
 class PackedFilters {
  public:
-  /// `zero_points`: none, one, or one for each output. Throws: `errc::shape_mismatch` unless the
-  /// weights have four axes, and groups divide the outputs; `errc::bad_argument` for extents that
-  /// memory cannot hold; as `PackedWeights`.
-  template <ByteCode Code>
-  explicit PackedFilters(const TensorView<const Code>& weights, std::size_t groups = 1,
+  /// `codes` of uint8 or int8, of any kind that `tq::as_tensor` takes. `zero_points`: none, one, or
+  /// one for each output. Throws: `errc::shape_mismatch` unless the weights have four axes, and
+  /// groups divide the outputs; `errc::bad_argument` for extents that memory cannot hold; as
+  /// `PackedWeights`.
+  template <detail::ByteTensor W>
+  explicit PackedFilters(const W& codes, std::size_t groups = 1,
                          std::span<const std::int32_t> zero_points = {},
-                         PanelLayout layout = detail::default_layout<default_arch>()) {
-    const Shape& shape = weights.shape();
-    detail::require_weight_extents("tq::PackedFilters", shape);
-    if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0 ||
-        groups > std::max(shape[0], std::size_t{1}))
-      raise(errc::shape_mismatch,
-            "tq::PackedFilters: expected weights of shape [outputs, channels, height, width], with "
-            "outputs that " +
-                std::to_string(groups) + " groups divide, got " + to_string(shape));
-    if (zero_points.size() > 1 && zero_points.size() != shape[0])
-      raise(errc::shape_mismatch, "tq::PackedFilters: expected 0, 1 or " +
-                                      std::to_string(shape[0]) + " zero points, got " +
-                                      std::to_string(zero_points.size()));
-    channels_ = shape[1];
-    kernel_ = std::array<std::size_t, 2>{shape[2], shape[3]};
-    count_ = groups;
-    outputs_ = shape[0];
-    const std::size_t each = outputs_ / groups;
-    if (channels_ == 1 && each > 0 && each < most_of_channel) {
-      depthwise_.emplace(packed(weights, 0, outputs_, zero_points, PanelLayout::pairs_of_16));
-      return;
-    }
-    for (std::size_t g = 0; g < groups; ++g)
-      groups_.push_back(packed(
-          weights, g * each, each,
-          zero_points.size() > 1 ? zero_points.subspan(g * each, each) : zero_points, layout));
-  }
+                         PanelLayout layout = detail::default_layout<default_arch>())
+      : PackedFilters(detail::read_as<detail::code_of<W>>(codes).view(), groups, zero_points,
+                      layout, detail::CodesAreRead{}) {}
 
   [[nodiscard]] std::size_t groups() const noexcept { return count_; }
   [[nodiscard]] bool is_depthwise() const noexcept { return depthwise_.has_value(); }
@@ -96,6 +75,37 @@ class PackedFilters {
  private:
   // Groups of more outputs fill the registers of a product of matrices.
   static constexpr std::size_t most_of_channel = 16;
+
+  template <ByteCode Code>
+  PackedFilters(const TensorView<const Code>& weights, std::size_t groups,
+                std::span<const std::int32_t> zero_points, PanelLayout layout,
+                detail::CodesAreRead) {
+    const Shape& shape = weights.shape();
+    detail::require_weight_extents("tq::PackedFilters", shape);
+    if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0 ||
+        groups > std::max(shape[0], std::size_t{1}))
+      raise(errc::shape_mismatch,
+            "tq::PackedFilters: expected weights of shape [outputs, channels, height, width], with "
+            "outputs that " +
+                std::to_string(groups) + " groups divide, got " + to_string(shape));
+    if (zero_points.size() > 1 && zero_points.size() != shape[0])
+      raise(errc::shape_mismatch, "tq::PackedFilters: expected 0, 1 or " +
+                                      std::to_string(shape[0]) + " zero points, got " +
+                                      std::to_string(zero_points.size()));
+    channels_ = shape[1];
+    kernel_ = std::array<std::size_t, 2>{shape[2], shape[3]};
+    count_ = groups;
+    outputs_ = shape[0];
+    const std::size_t each = outputs_ / groups;
+    if (channels_ == 1 && each > 0 && each < most_of_channel) {
+      depthwise_.emplace(packed(weights, 0, outputs_, zero_points, PanelLayout::pairs_of_16));
+      return;
+    }
+    for (std::size_t g = 0; g < groups; ++g)
+      groups_.push_back(packed(
+          weights, g * each, each,
+          zero_points.size() > 1 ? zero_points.subspan(g * each, each) : zero_points, layout));
+  }
 
   // The weights of `count` outputs from `first` on.
   template <class Code>

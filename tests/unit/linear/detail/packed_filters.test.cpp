@@ -34,6 +34,15 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("codes of filters are taken as any tensor of them") {
+  const std::int8_t codes[2][2][1][3] = {{{{1, -2, 3}}, {{4, 5, -6}}}, {{{7, 0, 8}}, {{-9, 2, 1}}}};
+  std::vector<std::int8_t> own{1, -2, 3, 4, 5, -6, 7, 0, 8, -9, 2, 1};
+  const TensorView<std::int8_t> writable(own.data(), Shape{2, 2, 1, 3});
+  for (const PackedFilters& filters : {PackedFilters(codes), PackedFilters(writable)})
+    for (std::size_t n = 0; n < 2; ++n)
+      for (std::size_t k = 0; k < 6; ++k) CHECK(filters.group(0).weight(n, k) == own[6 * n + k]);
+}
+
 TEST_CASE("filters whose channels come last are read by their strides") {
   const std::vector<std::int8_t> last{1, 2, 3, 4, 5, 6, 7, 8};  // [1, 2, 2, channels 2]
   const PackedFilters filters(
