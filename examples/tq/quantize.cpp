@@ -52,6 +52,7 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   tq::CheckpointOptions how;
   how.names = options.names;
   how.tensor_parallel = options.checkpoint->tensor_parallel;
+  how.engine = options.checkpoint->engine;
   how.jobs = options.jobs;
   how.overwrite = options.overwrite;
   how.team = &team;

@@ -64,7 +64,8 @@ class LayerFinder {
   void take(const TensorInfo& t) {
     const std::string module = module_of(t.name);
     const tq::detail::NameParts parts(t.name);
-    if (t.shape.size() == 3 && parts.is_of_experts()) return take_stack(t, module, parts);
+    if (t.shape.size() == 3 && (parts.is_of_experts() || is_stack(parts)))
+      return take_stack(t, module, parts);
     if (t.shape.size() != 2 || !t.name.ends_with(".weight")) return;
     const NodeKind kind = guess_node_kind(t.name, t.shape, sizes_);
     if (kind == NodeKind::embedding || kind == NodeKind::norm || kind == NodeKind::position) return;
@@ -81,6 +82,10 @@ class LayerFinder {
     const auto is_head = [](const auto& layer) { return layer.module == "lm_head"; };
     if (std::ranges::none_of(out_.left, is_head) && std::ranges::none_of(out_.layers, is_head))
       leave("lm_head", config_.is_tied ? "head, tied to the embedding" : "head");
+    for (const TiedHead& head : tied_heads)
+      if (head.model_type == config_.model_type &&
+          std::ranges::find(out_.left, head.module, &LeftModule::module) == out_.left.end())
+        leave(std::string(head.module), "head, tied to the embedding");
     return std::move(out_);
   }
 
@@ -123,6 +128,11 @@ class LayerFinder {
     out_.layers.push_back(std::move(layer));
   }
 
+  // Stacks of experts beside their router, without "experts" in their names (Granite, JetMoE).
+  [[nodiscard]] static bool is_stack(const tq::detail::NameParts& parts) {
+    return parts.last() == "input_linear" || parts.last() == "output_linear";
+  }
+
   // Experts in one tensor [experts, outputs, inputs] or [experts, inputs, outputs].
   void take_stack(const TensorInfo& t, const std::string& module,
                   const tq::detail::NameParts& parts) {
@@ -130,6 +140,8 @@ class LayerFinder {
                                                            "down_proj"};
     const NodeKind kind = guess_node_kind(t.name, t.shape, sizes_);
     if (kind != NodeKind::linear && kind != NodeKind::attention) return;
+    if (is_stack(parts))
+      return leave_stack(t, module, "fused experts, which engines load in float alone");
     std::string reason = reason_to_leave(parts, kind);
     const bool is_known =
         tq::detail::is_one_of(parts.last(), known) && before_experts(module) != "";
@@ -168,7 +180,8 @@ class LayerFinder {
 
   // Engines ask for the experts one by one, although the tensor is one.
   void leave_stack(const TensorInfo& t, const std::string& module, const std::string& reason) {
-    const std::string before = before_experts(module);
+    std::string before = before_experts(module);
+    if (before.empty() && module.ends_with("_linear")) before = module.substr(0, module.rfind('.'));
     if (before.empty()) return leave(module, reason);
     for (const char* const name : {"gate_proj", "up_proj", "down_proj"})
       for (std::size_t e = 0; e < t.shape[0]; ++e) {

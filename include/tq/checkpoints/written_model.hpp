@@ -16,6 +16,8 @@ struct WrittenModel {
   std::vector<std::string> left;
   std::string model_type;     ///< of config.json: "llama"
   DType dtype = DType::bf16;  ///< the type of its floats
+  /// True where experts stay floats that are tensors of their own, and no stack.
+  bool has_float_experts = false;
 };
 
 }  // namespace tq::io

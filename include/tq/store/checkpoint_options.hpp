@@ -21,9 +21,12 @@ struct CheckpointOptions {
   std::size_t tensor_parallel = 1;     ///< processes of the engine that share every layer
   WeightAlgorithm algorithm{};         ///< of all layers, with scales as the format stores them
   const Hessians* hessians = nullptr;  ///< of the inputs of layers, for algorithms that take them
-  std::size_t jobs = 1;                ///< threads; the bytes of the output do not depend on it
-  bool overwrite = false;              ///< replace what is in the place of the output
-  const store::Team* team = nullptr;   ///< ranks that share the shards; null: this process alone
+  /// "transformers": a model that transformers does not load in the format is an error; otherwise
+  /// the report says so.
+  std::string engine{};
+  std::size_t jobs = 1;               ///< threads; the bytes of the output do not depend on it
+  bool overwrite = false;             ///< replace what is in the place of the output
+  const store::Team* team = nullptr;  ///< ranks that share the shards; null: this process alone
 
   /// As those of `ConvertOptions`.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress{};

@@ -45,6 +45,9 @@ inline constexpr std::array layer_names{
     LayerName{"wk", "qkv"},
     LayerName{"wv", "qkv"},
     LayerName{"wo", ""},
+    LayerName{"query", "qkv"},
+    LayerName{"key", "qkv"},
+    LayerName{"value", "qkv"},
     LayerName{"dense", ""},
     LayerName{"dense_h_to_4h", ""},
     LayerName{"dense_4h_to_h", ""},
@@ -55,11 +58,27 @@ inline constexpr std::array layer_names{
     LayerName{"c_attn", ""},
     LayerName{"c_fc", ""},
     LayerName{"c_proj", ""},
+    LayerName{"input_linear", ""},
+    LayerName{"output_linear", ""},
 };
 
 // Projections that engines keep in float: they are small, or belong to no quantized product.
 inline constexpr std::array<std::string_view, 7> float_projections{
     "in_proj_a", "in_proj_b", "in_proj_ba", "x_proj", "dt_proj", "weights_proj", "eh_proj"};
+
+// Heads of other names than "lm_head", which classes of models have although the file has no weight
+// for them.
+struct TiedHead {
+  std::string_view model_type, module;
+};
+inline constexpr std::array tied_heads{
+    TiedHead{"bert", "cls.predictions.decoder"}, TiedHead{"ernie", "cls.predictions.decoder"},
+    TiedHead{"biogpt", "output_projection"},     TiedHead{"roberta", "lm_head.decoder"},
+    TiedHead{"xlm-roberta", "lm_head.decoder"},  TiedHead{"xlm-roberta-xl", "lm_head.decoder"},
+    TiedHead{"camembert", "lm_head.decoder"},    TiedHead{"electra", "generator_lm_head"},
+    TiedHead{"distilbert", "vocab_projector"},   TiedHead{"albert", "predictions.decoder"},
+    TiedHead{"modernbert", "decoder"},           TiedHead{"esm", "lm_head.decoder"},
+};
 
 // The layer of a block that has such a name, or nothing.
 [[nodiscard]] inline std::optional<LayerName> layer_name(std::string_view name) {

@@ -5,6 +5,7 @@
 #include <tq/checkpoints/compressed_tensors.hpp>
 #include <tq/checkpoints/detail/compressed_schemes.hpp>
 #include <tq/checkpoints/detail/encode_stored.hpp>
+#include <tq/checkpoints/detail/module_aliases.hpp>
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_floats.hpp>
 #include <tq/checkpoints/int8_scaled.hpp>
@@ -158,7 +159,7 @@ struct compressed_tensors {
   }
 
   /// The value of "quantization_config". Layers that stay floats are ignored by their names, which
-  /// all engines match exactly.
+  /// all engines match exactly, and by the names that classes of models give to them.
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
     const io::SchemeLayers<compressed_tensors> all{*this, {"Linear"}};
     return mixed_config({&all, 1}, model);
@@ -167,18 +168,19 @@ struct compressed_tensors {
   /// The same of several schemes, whose layers are named.
   [[nodiscard]] static io::Json mixed_config(
       std::span<const io::SchemeLayers<compressed_tensors>> parts, const io::WrittenModel& model) {
+    const bool is_multimodal = io::detail::has_tower(model);
     io::Json groups = io::Json::object();
     for (const auto& [own, modules] : parts) {
       const io::detail::CompressedScheme& s = io::detail::compressed_scheme(own.scheme);
       const std::size_t size = s.parts == Parts::packed ? own.group_size : s.group_size;
-      groups["group_" + std::to_string(groups.size())] =
-          io::detail::config_group(s, size, own.is_symmetric, modules);
+      groups["group_" + std::to_string(groups.size())] = io::detail::config_group(
+          s, size, own.is_symmetric, io::detail::with_aliases(modules, is_multimodal));
     }
     const bool is_one = groups.size() == 1;
     return {{"config_groups", groups},
             {"format", is_one ? groups["group_0"]["format"] : io::Json("mixed-precision")},
             {"global_compression_ratio", nullptr},
-            {"ignore", model.left},
+            {"ignore", io::detail::left_names(model)},
             {"kv_cache_scheme", nullptr},
             {"quant_method", "compressed-tensors"},
             {"quantization_status", "compressed"},

@@ -206,7 +206,11 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
   }
   plan.left = std::move(decisions.layers().left);
   plan.dropped = std::move(decisions.layers().dropped);
-  for (const io::LeftModule& m : plan.left) plan.model.left.push_back(m.module);
+  for (const io::LeftModule& m : plan.left) {
+    plan.model.left.push_back(m.module);
+    plan.model.has_float_experts |= !io::detail::before_experts(m.module).empty() &&
+                                    model.find(m.module + ".weight") != nullptr;
+  }
   plan.model.model_type = io::served_config(config).model_type;
   plan.model.dtype = decisions.dtype();
   plan.tensors.shards = empty_shards(model, sharded);

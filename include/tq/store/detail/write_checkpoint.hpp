@@ -2,6 +2,7 @@
 #pragma once
 // The steps of write_checkpoint.
 
+#include <tq/checkpoints/detail/transformers_limit.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/store/checkpoint_options.hpp>
@@ -62,10 +63,23 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
     raise(errc::malformed, target.path().string() + ": " + written.unreadable());
 }
 
-[[nodiscard]] inline CheckpointReport report_of(CheckpointPlan plan, const AnyFormat& format) {
+// The reason why transformers does not load the model, or empty. Throws: errc::unsupported where it
+// is the engine of the options.
+[[nodiscard]] inline std::string transformers_limit(const CheckpointPlan& plan,
+                                                    const CheckpointOptions& options,
+                                                    const std::string& in) {
+  std::string limit = io::detail::transformers_limit(plan.tensors.options.at("config"), plan.model);
+  if (!limit.empty() && options.engine == "transformers")
+    raise(errc::unsupported, in + ": expected a model that transformers loads, but " + limit);
+  return limit;
+}
+
+[[nodiscard]] inline CheckpointReport report_of(CheckpointPlan plan, const AnyFormat& format,
+                                                const std::string& limit) {
   CheckpointReport report;
   report.format = format.name();
   report.notes = format.notes();
+  if (!limit.empty()) report.notes.push_back("transformers does not load this model: " + limit);
   report.quantized = std::move(plan.model.quantized);
   if (std::ranges::find(report.quantized, "lm_head") != report.quantized.end())
     report.notes.push_back(
@@ -119,6 +133,7 @@ template <class Model>
   CheckpointFolder files(folder, out);
   CheckpointPlan plan =
       plan_checkpoint(model.contents(), files.config(), format, options, target.is_sharded);
+  const std::string limit = transformers_limit(plan, options, in.string());
   files.describe(*format, plan.model);
   on_all_ranks(team, [&] {
     if (team.rank() == 0)
@@ -139,7 +154,7 @@ template <class Model>
     if (team.rank() == 0) read_back(target, plan);
     return std::string();
   });
-  CheckpointReport report = report_of(std::move(plan), *format);
+  CheckpointReport report = report_of(std::move(plan), *format, limit);
   report.folder = out;
   report.copied = files.files().copied;
   for (const std::string& file : files.files().left)
