@@ -59,6 +59,7 @@ class LayerFinder {
     ModelSizeFinder finder;
     for (const TensorInfo& t : tensors) finder.add(t.name, t.shape);
     sizes_ = finder.sizes(model_sizes_from_json(config));
+    set_stack_order(served_size(config, "hidden_size"), tensors);
   }
 
   void take(const TensorInfo& t) {
@@ -90,6 +91,20 @@ class LayerFinder {
   }
 
  private:
+  // The width of the language model alone tells the order of stacks, as a tower may have the width
+  // of an expert. A stack that leaves its order open has that of the others.
+  void set_stack_order(std::size_t width, std::span<const TensorInfo> tensors) {
+    stack_sizes_ = sizes_;
+    if (width == 0) return;
+    stack_sizes_.widths = {width};
+    for (const TensorInfo& t : tensors) {
+      const auto order =
+          tq::detail::stack_order(tq::detail::NameParts(t.name), t.shape, stack_sizes_);
+      if (order != tq::detail::StackOrder::open)
+        stack_sizes_.stacks_have_inputs_first = order == tq::detail::StackOrder::inputs_first;
+    }
+  }
+
   [[nodiscard]] static std::string module_of(std::string_view tensor) {
     if (tensor.ends_with(".weight")) tensor.remove_suffix(7);
     return std::string(tensor);
@@ -151,7 +166,7 @@ class LayerFinder {
       reason = "experts of gpt-oss, which engines load in MXFP4 alone";
     if (!reason.empty()) return leave_stack(t, module, reason);
     const bool is_transposed =
-        weight_axes(t.name, kind, t.shape, sizes_) == WeightAxes::stacked_inputs_first;
+        weight_axes(t.name, kind, t.shape, stack_sizes_) == WeightAxes::stacked_inputs_first;
     const std::size_t outputs = t.shape[is_transposed ? 2 : 1],
                       inputs = t.shape[is_transposed ? 1 : 2];
     if (!experts_whole_ && parts.last() == "gate_up_proj" && outputs % 2 != 0)
@@ -192,7 +207,7 @@ class LayerFinder {
 
   ServedConfig config_;
   bool experts_whole_, head_;
-  ModelSizes sizes_;
+  ModelSizes sizes_, stack_sizes_{};
   std::map<std::string, bool> left_experts_;
   ModelLayers out_;
 };

@@ -290,3 +290,30 @@ TEST_CASE("a configuration gives the type of the model, its blocks and heads") {
   CHECK(nested.is_tied);
   CHECK(!io::served_config(io::Json::parse("[]")).dtype);
 }
+
+TEST_CASE("a tower of the width of an expert does not turn stacks") {
+  constexpr std::size_t hidden = 64, inner = 32;
+  for (const bool is_transposed : {false, true}) {
+    const std::vector<io::TensorInfo> tensors{
+        tensor("model.visual.blocks.0.norm1.weight", {inner}),
+        tensor("model.language_model.norm.weight", {hidden}),
+        tensor("model.language_model.layers.0.mlp.experts.gate_up_proj", {2, hidden, 2 * inner}),
+        tensor("model.language_model.layers.0.mlp.experts.down_proj",
+               is_transposed ? std::vector<std::size_t>{2, inner, hidden}
+                             : std::vector<std::size_t>{2, hidden, inner})};
+    const io::ModelLayers found =
+        io::find_model_layers(io::Json::parse(R"({"vision_config": {"hidden_size": 32},
+                            "text_config": {"hidden_size": 64, "num_experts": 2}})"),
+                              tensors);
+    const io::ModelLayer& down =
+        layer_of(found, "model.language_model.layers.0.mlp.experts.1.down_proj");
+    CHECK(down.outputs == hidden);
+    CHECK(down.inputs == inner);
+    const io::ModelLayer& up =
+        layer_of(found, "model.language_model.layers.0.mlp.experts.1.up_proj");
+    CHECK(up.outputs == inner);
+    CHECK(up.inputs == hidden);
+    CHECK(up.place.output_stride == (is_transposed ? 1 : hidden));
+    CHECK(up.place.input_stride == (is_transposed ? 2 * inner : 1));
+  }
+}

@@ -74,6 +74,8 @@ inline constexpr std::array<std::string_view, 12> types_of_fused_experts{
   });
   if (model.has_float_experts && has_other_groups)
     return "it loads experts in float beside layers of fp8 or bitsandbytes alone";
+  if (type == "falcon" && config.value("quant_method", "") == "bitsandbytes")
+    return "its class of falcon has layers that bitsandbytes does not replace";
   if (type == "llama4" && config.value("quant_method", "") == "bitsandbytes")
     return "its class of llama4 asks for experts of bitsandbytes one by one";
   const bool has_experts = std::ranges::any_of(
