@@ -683,33 +683,6 @@ TEST_CASE("a model of a type that engines do not serve is refused") {
                [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32); });
 }
 
-TEST_CASE("a model that transformers does not load is refused for it, and otherwise reported") {
-  const TempDir folder;
-  fs::create_directories(folder / "in");
-  const std::string experts = block + "mlp.experts.0.", stem = block + "self_attn.o_proj";
-  std::vector<io::Tensor> tensors{stored(stem + ".weight", {64, 64}, noise(64 * 64))};
-  for (const char* const name : {"gate_proj", "up_proj", "down_proj"})
-    tensors.push_back(stored(experts + name + ".weight", {64, 64}, noise(64 * 64)));
-  io::write_safetensors(folder / "in" / "model.safetensors", tensors);
-  spill(folder / "in" / "config.json", R"({"model_type": "mixtral", "dtype": "float32"})");
-  CheckpointOptions options;
-  options.engine = "transformers";
-  options.names.exclude = {"experts"};
-  test::raises(
-      errc::unsupported, {"expected a model that transformers loads", "experts in float"},
-      [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32, options); });
-  CHECK(!fs::exists(folder / "out" / "config.json"));
-  options.engine = {};
-  const CheckpointReport report =
-      write_checkpoint<Small>(folder / "out", folder / "in", int4_g32, options);
-  CHECK(report.quantized == std::vector<std::string>{stem});
-  CHECK(std::ranges::any_of(report.notes, [](const std::string& note) {
-    return note.starts_with("transformers does not load this model: ");
-  }));
-  options.names.exclude = {};
-  CHECK(write_checkpoint<Small>(folder / "all", folder / "in", int4_g32, options).notes.empty());
-}
-
 TEST_CASE("values that are not finite leave no checkpoint") {
   const TempDir folder;
   const std::string name = block + "self_attn.o_proj.weight";
