@@ -6,8 +6,8 @@
 #include <tq/ptq/awq_scales.hpp>
 #include <tq/ptq/bias_correction.hpp>
 #include <tq/ptq/column_order.hpp>
-#include <tq/ptq/coordinate_descent.hpp>
 #include <tq/ptq/conv_patches.hpp>
+#include <tq/ptq/coordinate_descent.hpp>
 #include <tq/ptq/corrected_target.hpp>
 #include <tq/ptq/cross_hessian.hpp>
 #include <tq/ptq/divided_hessian.hpp>

@@ -56,7 +56,7 @@ class WeightedSearch {
                   std::to_string(i));
   }
 
-  /// Those of all groups of inputs, one group behind the other.
+  /// Importances of all inputs, one group behind the other.
   [[nodiscard]] std::span<const double> importances() const noexcept { return importances_; }
   /// Groups of inputs, each of which the outputs of the same group read; 1 of a matrix.
   [[nodiscard]] std::size_t groups() const noexcept { return groups_; }

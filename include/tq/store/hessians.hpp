@@ -89,9 +89,9 @@ class Hessians {
     require(name);
     return get_(name);
   }
-  /// Those of the groups of a layer, of which the Hessian has the inputs one group behind the
-  /// other: the same bits, unless tokens are left out, which activations leave out of the groups
-  /// that are not finite only. Throws: as `get` and `HessianStack`.
+  /// The Hessians of the groups of a layer, whose inputs lie one group behind the other in the
+  /// Hessian of that name: the same bits, unless tokens are left out, which activations leave out
+  /// of the groups that are not finite only. Throws: as `get` and `HessianStack`.
   [[nodiscard]] HessianStack<Hessian> get_groups(const std::string& name,
                                                  std::size_t groups) const {
     require(name);

@@ -66,8 +66,7 @@ void check_groups(const Filters& l) {
   const tq::FactorOptions options{.order = tq::ByGroup{3}};
   const tq::FactorStack factors = tq::factor(l.h, options, test::Threads{2});
   const tq::WeightedSearch search(l.h);
-  auto all =
-      tq::gptq(l.view(), factors, tq::calibrate<Params>(l.view(), search), test::Threads{3});
+  auto all = tq::gptq(l.view(), factors, tq::calibrate<Params>(l.view(), search), test::Threads{3});
   CHECK(all.loss <= all.loss_of_rounding);
   double loss = 0, rounding = 0;
   std::vector<tq::QuantizedTensor<Params>> own;

@@ -34,10 +34,10 @@ class StackedRows {
     for (int axis = 1; axis < shape.rank(); ++axis) columns *= shape[axis];
     if (shape.rank() < 2 || columns != inputs || shape[0] % groups != 0)
       raise(errc::shape_mismatch, std::string(function) +
-                                     ": expected weights of shape [outputs, ...], outputs a "
-                                     "multiple of " +
-                                     std::to_string(groups) + " and each of " +
-                                     std::to_string(inputs) + " weights, got " + to_string(shape));
+                                      ": expected weights of shape [outputs, ...], outputs a "
+                                      "multiple of " +
+                                      std::to_string(groups) + " and each of " +
+                                      std::to_string(inputs) + " weights, got " + to_string(shape));
     if (shape.rank() != 2) {
       memory_ = Buffer<float>(weights.size());
       copy_unchecked(weights, TensorView<float>(memory_.data(), shape), serial);
