@@ -8,6 +8,7 @@
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/fixed_multiplier.hpp>
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/grouped_linear.hpp>

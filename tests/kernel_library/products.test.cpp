@@ -78,7 +78,8 @@ constexpr Size sizes[] = {{1, 70, 33}, {13, 65, 64}, {29, 17, 3}, {2, 1, 1}, {5,
 template <class X, class W>
 void check_sums(std::string_view) {
   inputs::Random r(41);
-  for (const auto [rows, outputs, inputs] : sizes) {
+  for (const Size& size : sizes) {
+    const std::size_t rows = size.rows, outputs = size.outputs, inputs = size.inputs;
     const auto x = codes<X>(r, rows * inputs);
     auto w = codes<W>(r, outputs * inputs);
     if (rows == 13)

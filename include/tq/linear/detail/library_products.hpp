@@ -78,7 +78,7 @@ struct ByteProducts {
   TileFunction<std::uint8_t> tile;
 };
 
-/// Those of the instruction set that runs.
+/// The functions of the instruction set that runs.
 [[nodiscard]] const Products& products() noexcept;
 [[nodiscard]] const ByteProducts& byte_products() noexcept;
 
