@@ -37,9 +37,9 @@ struct compressed_tensors {
   static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string scheme = "int4";
-  /// Of int4, int8 and w4a8: inputs of a scale; 0: one for each output. w4afp8 has 128.
+  /// Inputs of a scale in int4, int8 and w4a8; 0: one for each output. w4afp8 has 128.
   std::size_t group_size = 128;
-  bool is_symmetric = true;  ///< of int4 and int8: without zero points
+  bool is_symmetric = true;  ///< without zero points, in int4 and int8
 
   friend bool operator==(const compressed_tensors&, const compressed_tensors&) = default;
 
