@@ -33,9 +33,9 @@ const QuantSpec by_groups = spec_of<W4>();
 constexpr std::size_t width = 64, outputs = 6;
 
 std::vector<float> weights(unsigned seed) { return noise(outputs * width, seed); }
-Hessian hessian(unsigned seed) {
-  const std::vector<float> x = ptq_test::activations(100, width, seed);
-  const ConstTensorView view(x.data(), {100, width});
+Hessian hessian(unsigned seed, std::size_t inputs = width) {
+  const std::vector<float> x = ptq_test::activations(100, inputs, seed);
+  const ConstTensorView view(x.data(), {100, inputs});
   Observer<AbsMax, PerChannel<-1>> range;
   range.observe(view);
   Hessian h(range);
@@ -360,16 +360,7 @@ TEST_CASE("filters of convolutions are encoded group by group") {
   const std::vector<float> depthwise = noise(8 * 9, 7), dense = noise(4 * 18, 8);
   save(in, {{"conv1.weight", ConstTensorView(depthwise.data(), {8, 1, 3, 3})},
             {"conv2.weight", ConstTensorView(dense.data(), {4, 2, 3, 3})}});
-  const auto hessian_of = [](std::size_t inputs, unsigned seed) {
-    const std::vector<float> x = ptq_test::activations(100, inputs, seed);
-    const ConstTensorView view(x.data(), {100, inputs});
-    Observer<AbsMax, PerChannel<-1>> range;
-    range.observe(view);
-    Hessian h(range);
-    h.add(view);
-    return h;
-  };
-  const Hessian of_conv1 = hessian_of(8 * 9, 1), of_conv2 = hessian_of(18, 2);
+  const Hessian of_conv1 = hessian(1, 8 * 9), of_conv2 = hessian(2, 18);
   const QuantSpec spec{.type = "int4"};
   const WeightAlgorithm gptq{.name = "gptq"};
   const EncodedWeights wanted1 =
@@ -392,7 +383,7 @@ TEST_CASE("filters of convolutions are encoded group by group") {
   CHECK(wanted1.report.loss <= wanted1.report.loss_of_rounding);
 
   // Hessians of other layers, which a fallback leaves out.
-  const Hessians wrong({{"conv1", hessian_of(7 * 9, 3)}, {"conv2", hessian_of(20, 3)}});
+  const Hessians wrong({{"conv1", hessian(3, 7 * 9)}, {"conv2", hessian(3, 20)}});
   options.hessians = &wrong;
   options.overwrite = true;
   test::raises(
