@@ -5,6 +5,7 @@
 #include "state_file.hpp"
 
 #include <tq/files/failure.hpp>
+#include <tq/store/activation_files.hpp>
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/own_file.hpp>
@@ -65,14 +66,13 @@ void hessian(const HessianOptions& options) {
   require_extension("-o", options.out, {".npz"});
   if (!options.ranges.empty() && !options.start.empty())
     throw UsageError("--ranges: expected none beside --continue, whose Hessians have their steps");
-  remove_leftovers(options.out);
+  if (!options.start.empty()) require_other_file("-o", options.out, {options.start}, "--continue");
+  require_other_file("-o", options.out, tq::activation_files(options.data), "DATA");
+  require_place(options.out, options.overwrite);
   const Start start(options);
   const tq::Hessians made = tq::Hessians::of_activations(
       options.data,
       {.bits = options.bits, .start = [&](const std::string& name) { return start(name); }});
-  require_other_file("-o", options.out, made.files(), "DATA");
-  if (start.file() != nullptr) require_other_file("-o", options.out, {options.start}, "--continue");
-  tq::store::require_free_place(options.out, options.overwrite);
   tq::HessianWriter writer(options.out, tq::io::Links::replaced);
   HessianReport report;
   if (start.file() != nullptr)

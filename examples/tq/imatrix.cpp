@@ -5,6 +5,7 @@
 
 #include <tq/files/atomic_file.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/store/activation_files.hpp>
 #include <tq/store/gguf_mapping.hpp>
 #include <tq/store/importance_file.hpp>
 #include <tq/store/measure_importance.hpp>
@@ -44,17 +45,14 @@ std::vector<std::string> importance_notes(const tq::MeasuredImportance& made,
 
 void imatrix(const ImatrixOptions& options) {
   const tq::ImportanceForm form = importance_form("-o", options.out);
-  remove_leftovers(options.out);
+  if (!options.start.empty()) require_other_file("-o", options.out, {options.start}, "--continue");
+  require_other_file("-o", options.out, tq::activation_files(options.data), "DATA");
+  require_place(options.out, options.overwrite);
   const tq::GgufMapping mapping =
       options.mapping.empty() ? tq::gguf_llama_mapping() : tq::read_gguf_mapping(options.mapping);
   tq::ImportanceSums sums;
-  if (!options.start.empty()) {
-    require_other_file("-o", options.out, {options.start}, "--continue");
-    sums = tq::read_importance_sums(options.start);
-  }
+  if (!options.start.empty()) sums = tq::read_importance_sums(options.start);
   const tq::MeasuredImportance made = tq::measure_importance(options.data, mapping);
-  require_other_file("-o", options.out, made.files, "DATA");
-  tq::store::require_free_place(options.out, options.overwrite);
   sums.merge(made.sums);
   tq::write_importance(options.out, sums, form, tq::io::Links::replaced);
   tq::store::mark_as_own(options.out);

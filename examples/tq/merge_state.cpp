@@ -27,13 +27,13 @@ namespace {
 // The same of Hessians, one name at a time.
 void merge_hessians(const MergeStateOptions& options) {
   require_extension("-o", options.out, {".npz"});
+  require_place(options.out, options.overwrite);
   std::vector<tq::HessianFile> files;
   std::vector<std::string> names;
   for (const std::string& path : options.in) {
     for (const std::string& name : files.emplace_back(path).names())
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
-  tq::store::require_free_place(options.out, options.overwrite);
   tq::HessianWriter writer(options.out, tq::io::Links::replaced);
   HessianReport report;
   for (const std::string& name : names) {
@@ -58,6 +58,7 @@ void merge_hessians(const MergeStateOptions& options) {
 // The same of importance.
 void merge_importance(const MergeStateOptions& options) {
   const tq::ImportanceForm form = importance_form("-o", options.out);
+  require_place(options.out, options.overwrite);
   tq::ImportanceSums sums;
   for (const std::string& path : options.in) {
     const tq::ImportanceSums more = tq::read_importance_sums(path);
@@ -68,7 +69,6 @@ void merge_importance(const MergeStateOptions& options) {
       throw tq::error(e.code(), path + ": " + e.what());
     }
   }
-  tq::store::require_free_place(options.out, options.overwrite);
   tq::write_importance(options.out, sums, form, tq::io::Links::replaced);
   tq::store::mark_as_own(options.out);
   ImportanceReport{options.in, options.out, sums}.print(options.json, {});
@@ -78,12 +78,10 @@ void merge_importance(const MergeStateOptions& options) {
 
 void merge_state(const MergeStateOptions& options) {
   if (is_importance_name(options.in.front())) {
-    remove_leftovers(options.out);
     require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
     return merge_importance(options);
   }
   if (options.in.front().ends_with(".npz")) {
-    remove_leftovers(options.out);
     require_other_file("-o", options.out, {options.in.begin(), options.in.end()}, "STATE");
     return merge_hessians(options);
   }

@@ -3,12 +3,20 @@
 
 #include "commands.hpp"
 
+#include <tq/files/atomic_file.hpp>
 #include <tq/files/temporary_file.hpp>
+#include <tq/store/own_file.hpp>
 
 namespace tool {
 
 void remove_leftovers(const std::filesystem::path& out) {
   static_cast<void>(tq::io::remove_abandoned_files(out.parent_path()));
+}
+
+void require_place(const std::filesystem::path& out, bool overwrite) {
+  remove_leftovers(out);
+  tq::store::require_free_place(out, overwrite);
+  const tq::io::AtomicFile probe(out, tq::io::Links::replaced);  // never committed
 }
 
 void require_extension(const std::string& option, const std::string& out,

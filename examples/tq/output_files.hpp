@@ -20,4 +20,8 @@ void require_extension(const std::string& option, const std::string& out,
 // Removes what runs that were killed have left beside a file that is to be written.
 void remove_leftovers(const std::filesystem::path& out);
 
+// Looks at the place of an output before inputs are read, which may take long: removes leftovers.
+// Throws: as require_free_place; tq::error where the folder cannot be written to.
+void require_place(const std::filesystem::path& out, bool overwrite);
+
 }  // namespace tool

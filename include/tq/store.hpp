@@ -3,6 +3,7 @@
 // Quantized files and models: write and read tensors of static and run-time schemes, convert whole
 // models. Needs nlohmann_json and zlib.
 
+#include <tq/store/activation_files.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>

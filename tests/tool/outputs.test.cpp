@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files and models in the place of an output: which are replaced, and which are not.
+#include <tq/containers/npz_writer.hpp>
+
 #include "shards_test.hpp"
 
 #if defined(__linux__)
@@ -7,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <random>
 
@@ -116,6 +119,47 @@ TEST_CASE("a file that tq wrote is replaced, unless somebody has changed it sinc
     }
     fs::remove(out);
   }
+}
+
+TEST_CASE("every command looks at the place of its output before it reads values") {
+  const Folder folder("place_first");
+  write_inputs(folder);
+  tq::io::write_npz(folder("in/a.npz"), std::vector<Tensor>{tensor("w", {8, 32})});
+  succeed({"hessian", folder("in/a.npz"), "-o", folder("in/h.npz")});
+  succeed({"imatrix", folder("in/a.npz"), "-o", folder("in/i.gguf")});
+  std::vector<std::vector<std::string>> commands = writing_commands(folder);
+  for (std::vector<std::string>& command : commands) {
+    INFO(command[0]);
+    command.back() = folder("none/" + fs::path(command.back()).filename().string());
+    if (command[0] == "quantize" || command[0] == "dequantize") continue;  // they make folders
+    CHECK(has(fail(1, command), command.back()));
+    CHECK_FALSE(fs::exists(folder("none")));
+  }
+  // Inputs whose values cannot be read: the place of the output is the first error.
+  for (const std::string name : {"in/a.npz", "in/h.npz", "in/i.gguf", "in/s.json"}) {
+    std::string bytes = content(folder(name));
+    if (name == "in/a.npz") bytes[600] = static_cast<char>(~bytes[600]);  // of its values
+    else bytes.resize(bytes.size() / 2);
+    std::ofstream(folder(name), std::ios::binary) << bytes;
+  }
+  for (const auto& [command, in, out] :
+       std::vector<std::array<std::string, 3>>{{"hessian", "in/a.npz", "out.npz"},
+                                               {"imatrix", "in/a.npz", "out.gguf"},
+                                               {"merge-state", "in/h.npz", "out.npz"},
+                                               {"merge-state", "in/i.gguf", "out.gguf"},
+                                               {"merge-state", "in/s.json", "out.json"}}) {
+    INFO(command << " " << in);
+    std::ofstream(folder(out)) << "precious";
+    CHECK(has(fail(1, {command, folder(in), "-o", folder(out)}), "expected a free place"));
+    CHECK(content(folder(out)) == "precious");
+    CHECK_FALSE(
+        has(fail(1, {command, folder(in), "-o", folder(out), "--overwrite"}), "free place"));
+    CHECK(content(folder(out)) == "precious");
+    if (fs::path(in).extension() == fs::path(out).extension())
+      CHECK(has(fail(2, {command, folder(in), "-o", folder(in), "--overwrite"}), "another file"));
+    fs::remove(folder(out));
+  }
+  CHECK(folder.files() == std::set<std::string>{"in"});
 }
 
 TEST_CASE("nothing is written through a link") {
