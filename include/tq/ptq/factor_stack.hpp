@@ -25,12 +25,7 @@ class FactorStack {
   /// Throws: `errc::bad_argument` for no groups; `errc::shape_mismatch` for groups of different
   /// inputs.
   explicit FactorStack(std::vector<HessianFactor> groups) : groups_(std::move(groups)) {
-    detail::require_groups("tq::FactorStack", groups_.size());
-    for (const HessianFactor& f : groups_)
-      if (f.inputs() != inputs())
-        raise(errc::shape_mismatch, "tq::FactorStack: expected groups of " +
-                                        std::to_string(inputs()) + " inputs each, got " +
-                                        std::to_string(f.inputs()));
+    detail::require_same_inputs("tq::FactorStack", groups_);
   }
 
   [[nodiscard]] std::size_t groups() const noexcept { return groups_.size(); }

@@ -148,6 +148,19 @@ template <Backend B, AnyParams Params, class Factor>
   return out;
 }
 
+// The result under fixed `params`. `Weights` is ConstTensorView beside a HessianFactor, and
+// StackedRows beside a FactorStack.
+template <Backend B, class Arch, class Weights, class Factor, AnyParams Params, Executor E>
+[[nodiscard]] GptqResult<Params> gptq_under(const Weights& weights, const Factor& factor,
+                                            Params params, const E& executor) {
+  require_fit("tq::gptq", params, weights.shape());
+  using Grid = LaneGrid<B, Params>;
+  using Strip = GptqStrip<Grid, Arch>;
+  const auto rows = gptq_rows<Strip>(weights, factor, ColumnGroups<Params>(params, weights.shape()),
+                                     Grid(Strip::lanes), executor);
+  return gptq_result<B>(weights.shape(), std::move(params), factor, rows);
+}
+
 }  // namespace detail
 
 /// Quantizes `weights` [outputs, inputs] under fixed `params` of any type and granularity. Columns
@@ -162,15 +175,8 @@ template <Backend B = default_backend, class Arch = arch::native, AnyParams Para
 [[nodiscard]] GptqResult<Params> gptq(const X& weights, const HessianFactor& factor, Params params,
                                       const E& executor = serial) {
   const auto floats = detail::read_floats("tq::gptq", weights);
-  const auto& view = floats.view();
-  detail::require_weights("tq::gptq", view, factor.inputs());
-  detail::require_fit("tq::gptq", params, view.shape());
-  using Grid = detail::LaneGrid<B, Params>;
-  using Strip = detail::GptqStrip<Grid, Arch>;
-  const auto rows =
-      detail::gptq_rows<Strip>(view, factor, detail::ColumnGroups<Params>(params, view.shape()),
-                               Grid(Strip::lanes), executor);
-  return detail::gptq_result<B>(view.shape(), std::move(params), factor, rows);
+  detail::require_weights("tq::gptq", floats.view(), factor.inputs());
+  return detail::gptq_under<B, Arch>(floats.view(), factor, std::move(params), executor);
 }
 
 /// The same of a grouped layer: `weights` [outputs, ...] of filters, where the outputs of a group
@@ -184,13 +190,7 @@ template <Backend B = default_backend, class Arch = arch::native, AnyParams Para
                                       const E& executor = serial) {
   const auto floats = detail::read_floats("tq::gptq", weights);
   const detail::StackedRows rows("tq::gptq", floats.view(), factors.groups(), factors.inputs());
-  detail::require_fit("tq::gptq", params, rows.shape());
-  using Grid = detail::LaneGrid<B, Params>;
-  using Strip = detail::GptqStrip<Grid, Arch>;
-  const auto made =
-      detail::gptq_rows<Strip>(rows, factors, detail::ColumnGroups<Params>(params, rows.shape()),
-                               Grid(Strip::lanes), executor);
-  return detail::gptq_result<B>(rows.shape(), std::move(params), factors, made);
+  return detail::gptq_under<B, Arch>(rows, factors, std::move(params), executor);
 }
 
 /// Quantizes a matrix with parameters made on the way: see `DynamicGroups`. Groups are runs of

@@ -63,12 +63,7 @@ class HessianStack {
   /// Throws: `errc::bad_argument` for no groups; `errc::shape_mismatch` for groups of different
   /// inputs.
   explicit HessianStack(std::vector<H> groups) : groups_(std::move(groups)) {
-    detail::require_groups("tq::HessianStack", groups_.size());
-    for (const H& h : groups_)
-      if (h.inputs() != inputs())
-        raise(errc::shape_mismatch, "tq::HessianStack: expected groups of " +
-                                        std::to_string(inputs()) + " inputs each, got " +
-                                        std::to_string(h.inputs()));
+    detail::require_same_inputs("tq::HessianStack", groups_);
   }
   /// Without tokens. Throws: `errc::bad_argument` for no groups and no inputs of a group.
   HessianStack(std::size_t groups, std::size_t inputs) requires std::same_as<H, FloatHessian>

@@ -2,6 +2,10 @@
 #pragma once
 // Activations of layers, with inputs that depend on each other, are always 0, or are copies.
 
+#include <tq/core/tensor_view.hpp>
+#include <tq/observe/abs_max.hpp>
+#include <tq/observe/observer.hpp>
+
 #include <cstddef>
 #include <vector>
 
@@ -25,6 +29,15 @@ inline std::vector<float> activations(std::size_t tokens, std::size_t inputs, un
     if (dead) x[t * inputs + inputs - 1] = 0;
   }
   return x;
+}
+
+using Ranges = tq::Observer<tq::AbsMax, tq::PerChannel<-1>>;
+
+// The range of each input.
+inline Ranges ranges_of(const tq::ConstTensorView& x) {
+  Ranges out;
+  out.observe(x);
+  return out;
 }
 
 }  // namespace ptq_test

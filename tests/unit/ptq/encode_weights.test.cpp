@@ -43,9 +43,7 @@ struct Layer {
   [[nodiscard]] tq::ConstTensorView view() const { return {w.data(), {outputs, columns}}; }
   static tq::Hessian hessian_of(const std::vector<float>& x) {
     const tq::ConstTensorView view(x.data(), {tokens, columns});
-    tq::Observer<tq::AbsMax, tq::PerChannel<-1>> range;
-    range.observe(view);
-    tq::Hessian h(range);
+    tq::Hessian h(ptq_test::ranges_of(view));
     h.add(view);
     return h;
   }

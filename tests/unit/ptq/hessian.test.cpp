@@ -15,15 +15,10 @@
 
 namespace {
 
-using Range = tq::Observer<tq::AbsMax, tq::PerChannel<-1>>;
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-Range range_of(const tq::ConstTensorView& x) {
-  Range range;
-  range.observe(x);
-  return range;
-}
+using ptq_test::ranges_of;
 
 }  // namespace
 
@@ -33,7 +28,7 @@ TEST_CASE("a Hessian sums products of activations in steps, exactly") {
     for (const int bits : {14, 16}) {
       const std::vector<float> x = ptq_test::activations(tokens, n, 3);
       const tq::ConstTensorView view(x.data(), {tokens, n});
-      tq::Hessian h(range_of(view), bits);
+      tq::Hessian h(ranges_of(view), bits);
       h.add(view);
       const tq::Hessian::State state = h.state();
       CHECK(h.tokens() == tokens);
@@ -59,7 +54,7 @@ TEST_CASE("the steps of a Hessian are the smallest powers of two that hold the r
     const float limit = static_cast<float>((1 << (bits - 1)) - 1);
     for (const float top : {limit, limit + 0.5f, 1.0f, 0x1p-149f, 0x1.fffffep127f, 3.0f}) {
       const tq::ConstTensorView view(&top, {1, 1});
-      const int e = tq::Hessian(range_of(view), bits).state().exponents[0];
+      const int e = tq::Hessian(ranges_of(view), bits).state().exponents[0];
       CHECK(static_cast<double>(top) <= std::ldexp(static_cast<double>(limit), e));
       CHECK(static_cast<double>(top) > std::ldexp(static_cast<double>(limit), e - 1));
     }
@@ -71,7 +66,7 @@ TEST_CASE("any batches, threads, instructions and merges give the same Hessian")
   const std::vector<float> x = ptq_test::activations(tokens, n, 5);
   const tq::ConstTensorView view(x.data(), {tokens, n});
   for (const int bits : {14, 16}) {
-    const tq::Hessian empty(range_of(view), bits);
+    const tq::Hessian empty(ranges_of(view), bits);
     tq::Hessian whole = empty;
     whole.add(view);
     tq::Hessian scalar = empty;
@@ -94,7 +89,7 @@ TEST_CASE("activations of any rank, strides and type are the same tokens") {
   const std::size_t n = 6;
   const std::vector<float> x = ptq_test::activations(8, n, 7);
   const tq::ConstTensorView view(x.data(), {8, n});
-  const tq::Hessian empty(range_of(view));
+  const tq::Hessian empty(ranges_of(view));
   tq::Hessian expected = empty;
   expected.add(view);
   std::vector<float> turned(x.size());
@@ -114,7 +109,7 @@ TEST_CASE("activations of any rank, strides and type are the same tokens") {
 
 TEST_CASE("tokens with NaN or infinities are counted and left out") {
   std::vector<float> x = ptq_test::activations(5, 4, 9, false);
-  tq::Hessian expected(range_of(tq::ConstTensorView(x.data(), {5, 4})));
+  tq::Hessian expected(ranges_of(tq::ConstTensorView(x.data(), {5, 4})));
   tq::Hessian h = expected;
   expected.add(tq::ConstTensorView(x.data(), {1, 4}));
   expected.add(tq::ConstTensorView(x.data() + 8, {1, 4}));
@@ -130,10 +125,10 @@ TEST_CASE("a Hessian refuses what it cannot hold, and adds nothing then") {
   using test::raises;
   std::vector<float> x = ptq_test::activations(3000, 4, 11);
   const tq::ConstTensorView view(x.data(), {3000, 4});
-  raises(tq::errc::no_data, {"tq::Hessian", "saw none"}, [] { tq::Hessian h{Range{}}; });
+  raises(tq::errc::no_data, {"tq::Hessian", "saw none"}, [] { tq::Hessian h{ptq_test::Ranges{}}; });
   raises(tq::errc::bad_argument, {"14 or 16 bits, got 8"},
-         [&] { tq::Hessian h(range_of(view), 8); });
-  tq::Hessian h(range_of(view));
+         [&] { tq::Hessian h(ranges_of(view), 8); });
+  tq::Hessian h(ranges_of(view));
   h.add(view);
   const tq::Hessian before = h;
   raises(tq::errc::shape_mismatch, {"[..., 4], got [2, 5]"}, [&] {
@@ -145,9 +140,9 @@ TEST_CASE("a Hessian refuses what it cannot hold, and adds nothing then") {
   x[3] = 0x1p-149f;
   raises(tq::errc::out_of_range, {"in input 3"}, [&] { h.add(view); });
   raises(tq::errc::bad_argument, {"same steps"},
-         [&] { h.merge(tq::Hessian(range_of(view.slice(0, 1, 9)))); });
+         [&] { h.merge(tq::Hessian(ranges_of(view.slice(0, 1, 9)))); });
   raises(tq::errc::shape_mismatch, {"4 inputs, got 3"},
-         [&] { h.merge(tq::Hessian(range_of(view.slice(1, 0, 3)))); });
+         [&] { h.merge(tq::Hessian(ranges_of(view.slice(1, 0, 3)))); });
   CHECK(h == before);
 }
 
@@ -155,7 +150,7 @@ TEST_CASE("a stored Hessian that no tokens lead to is refused") {
   using test::raises;
   const std::vector<float> x = ptq_test::activations(9, 3, 13);
   const tq::ConstTensorView view(x.data(), {9, 3});
-  tq::Hessian h(range_of(view));
+  tq::Hessian h(ranges_of(view));
   h.add(view);
   const tq::Hessian::State good = h.state();
   CHECK(tq::Hessian::from_state(good) == h);

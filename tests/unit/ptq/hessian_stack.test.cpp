@@ -28,12 +28,8 @@ std::vector<float> of_group(const std::vector<float>& x, std::size_t g) {
 tq::ConstTensorView view_of(const std::vector<float>& x, std::size_t width) {
   return {x.data(), {x.size() / width, width}};
 }
-using Ranges = tq::Observer<tq::AbsMax, tq::PerChannel<-1>>;
-Ranges ranges_of(const tq::ConstTensorView& x) {
-  Ranges out;
-  out.observe(x);
-  return out;
-}
+using ptq_test::Ranges;
+using ptq_test::ranges_of;
 
 }  // namespace
 

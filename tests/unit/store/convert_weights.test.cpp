@@ -36,9 +36,7 @@ std::vector<float> weights(unsigned seed) { return noise(outputs * width, seed);
 Hessian hessian(unsigned seed, std::size_t inputs = width) {
   const std::vector<float> x = ptq_test::activations(100, inputs, seed);
   const ConstTensorView view(x.data(), {100, inputs});
-  Observer<AbsMax, PerChannel<-1>> range;
-  range.observe(view);
-  Hessian h(range);
+  Hessian h(ptq_test::ranges_of(view));
   h.add(view);
   return h;
 }

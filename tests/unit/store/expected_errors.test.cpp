@@ -25,9 +25,7 @@ constexpr std::size_t width = 32, outputs = 6;
 Hessian hessian(std::size_t tokens) {
   const std::vector<float> x = ptq_test::activations(tokens, width, 1);
   const ConstTensorView view(x.data(), {tokens, width});
-  Observer<AbsMax, PerChannel<-1>> range;
-  range.observe(view);
-  Hessian h(range);
+  Hessian h(ptq_test::ranges_of(view));
   h.add(view);
   return h;
 }

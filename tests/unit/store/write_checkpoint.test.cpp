@@ -186,9 +186,7 @@ Hessians hessians_of(const std::vector<Named>& tensors) {
   for (const Named& t : tensors) {
     const std::vector<float> x = inputs_of(t);
     const ConstTensorView view(x.data(), {tokens, t.second[1]});
-    Observer<AbsMax, PerChannel<-1>> range;
-    range.observe(view);
-    Hessian h(range);
+    Hessian h(ptq_test::ranges_of(view));
     h.add(view);
     all.emplace(t.first.substr(0, t.first.size() - 7), h);
   }

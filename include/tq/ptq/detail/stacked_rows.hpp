@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tq::detail {
 
@@ -67,6 +68,24 @@ class StackedRows {
   std::size_t groups_ = 1;
   Buffer<float> memory_;
 };
+
+/// Throws: `errc::bad_argument` for no groups.
+inline void require_groups(const char* function, std::size_t groups) {
+  if (groups == 0)
+    raise(errc::bad_argument, std::string(function) + ": expected groups of inputs, got none");
+}
+
+/// Throws: `errc::bad_argument` for no groups; `errc::shape_mismatch` for groups of different
+/// inputs.
+template <class Group>
+void require_same_inputs(const char* function, const std::vector<Group>& groups) {
+  require_groups(function, groups.size());
+  for (const Group& group : groups)
+    if (group.inputs() != groups.front().inputs())
+      raise(errc::shape_mismatch, std::string(function) + ": expected groups of " +
+                                      std::to_string(groups.front().inputs()) +
+                                      " inputs each, got " + std::to_string(group.inputs()));
+}
 
 /// The parameters of rows from `first` on.
 template <class Groups>

@@ -31,11 +31,6 @@ class Triangle {
   std::size_t n_;
 };
 
-inline void require_groups(const char* function, std::size_t groups) {
-  if (groups == 0)
-    raise(errc::bad_argument, std::string(function) + ": expected groups of inputs, got none");
-}
-
 inline void require_inputs(const char* function, std::size_t inputs) {
   if (inputs == 0 || inputs > most_inputs)
     raise(errc::bad_argument, std::string(function) + ": expected 1 to " +
