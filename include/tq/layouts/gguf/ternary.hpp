@@ -27,23 +27,30 @@ inline void decode_trits(float d, const std::uint8_t* digits, std::size_t n, flo
   for (std::size_t i = 0; i < n; ++i) out[i] = (static_cast<float>(digits[i]) - 1.0f) * d;
 }
 
-}  // namespace detail
-
-/// (digit - 1) * d: 256 digits of base 3, five in a byte, and d as float16.
-struct TQ1_0 {
-  static constexpr Type type = Type::tq1_0;
-  static constexpr std::size_t elements = 256, bytes = 54;
+// Blocks of N digits and one scale. `Block` has load and store.
+template <class Block, std::size_t N>
+struct TritBlock {
+  static constexpr std::size_t elements = N;
   static constexpr bool uses_importance = false;
 
   static void decode(const std::uint8_t* block, float* out) noexcept {
-    std::uint8_t digits[elements];
-    detail::decode_trits(load(block, digits), digits, elements, out);
+    std::uint8_t digits[N];
+    decode_trits(Block::load(block, digits), digits, N, out);
   }
-  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
-    std::uint8_t digits[elements];
-    const float d = detail::encode_trits(x, elements, digits);
-    store(d, digits, block);
+  static void encode(const float* x, const Importance&, std::uint8_t* block) noexcept {
+    std::uint8_t digits[N];
+    const float d = encode_trits(x, N, digits);
+    Block::store(d, digits, block);
   }
+};
+
+}  // namespace detail
+
+/// (digit - 1) * d: 256 digits of base 3, five in a byte, and d as float16.
+struct TQ1_0 : detail::TritBlock<TQ1_0, 256> {
+  static constexpr Type type = Type::tq1_0;
+  static constexpr std::size_t bytes = 54;
+
   // Reads the digits, and returns d.
   static float load(const std::uint8_t* block, std::uint8_t* digits) noexcept {
     for_each_byte([&](std::size_t byte, std::size_t first, std::size_t stride, std::size_t n) {
@@ -75,20 +82,10 @@ struct TQ1_0 {
 };
 
 /// (code - 1) * d: 256 codes of 2 bits, each byte with elements 32 apart, and d as float16.
-struct TQ2_0 {
+struct TQ2_0 : detail::TritBlock<TQ2_0, 256> {
   static constexpr Type type = Type::tq2_0;
-  static constexpr std::size_t elements = 256, bytes = 66;
-  static constexpr bool uses_importance = false;
+  static constexpr std::size_t bytes = 66;
 
-  static void decode(const std::uint8_t* block, float* out) noexcept {
-    std::uint8_t codes[elements];
-    detail::decode_trits(load(block, codes), codes, elements, out);
-  }
-  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
-    std::uint8_t digits[elements];
-    const float d = detail::encode_trits(x, elements, digits);
-    store(d, digits, block);
-  }
   // Reads the codes, and returns d.
   static float load(const std::uint8_t* block, std::uint8_t* codes) noexcept {
     for (std::size_t i = 0; i < elements; ++i)
@@ -136,20 +133,10 @@ struct Q1_0 {
 };
 
 /// (code - 1) * d: d as float16, 64 codes of 2 bits in order.
-struct Q2_0 {
+struct Q2_0 : detail::TritBlock<Q2_0, 64> {
   static constexpr Type type = Type::q2_0;
-  static constexpr std::size_t elements = 64, bytes = 18;
-  static constexpr bool uses_importance = false;
+  static constexpr std::size_t bytes = 18;
 
-  static void decode(const std::uint8_t* block, float* out) noexcept {
-    std::uint8_t codes[elements];
-    detail::decode_trits(load(block, codes), codes, elements, out);
-  }
-  static void encode(const float* x, const detail::Importance&, std::uint8_t* block) noexcept {
-    std::uint8_t digits[elements];
-    const float d = detail::encode_trits(x, elements, digits);
-    store(d, digits, block);
-  }
   // Reads the codes, and returns d.
   static float load(const std::uint8_t* block, std::uint8_t* codes) noexcept {
     for (std::size_t j = 0; j < elements; ++j)
