@@ -10,8 +10,8 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/layouts/gguf/block.hpp>
-#include <tq/layouts/gguf/dequantize.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/store/detail/gguf_bytes.hpp>
 #include <tq/store/detail/gguf_decider.hpp>
 #include <tq/store/stored_tensor.hpp>
 
@@ -113,19 +113,18 @@ class GgufFileInput final : public GgufInput {
   class Reader final : public GgufItemReader {
    public:
     void read(const GgufItem& item, std::uint64_t first, std::span<float> out) override {
-      const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(item.stored->type);
-      bytes_.resize(out.size() / type.elements * type.bytes);
-      item.file->read_range(*item.stored, first / type.elements * type.bytes, bytes_);
-      if (const auto dtype = io::gguf_dtype(type.type)) return io::to_float32(*dtype, bytes_, out);
-      const auto* const blocks = reinterpret_cast<const std::uint8_t*>(bytes_.data());
-      layouts::gguf::dequantize(type.type, {blocks, bytes_.size()}, out);
+      const layouts::gguf::Type type = item.stored->type;
+      bytes_.resize(gguf_band_bytes(type, out.size()));
+      item.file->read_range(*item.stored, gguf_band_bytes(type, first),
+                            std::as_writable_bytes(std::span(bytes_)));
+      decode_gguf(type, bytes_, out);
     }
     void copy(const GgufItem& item, std::uint64_t offset, std::span<std::byte> out) override {
       item.file->read_range(*item.stored, offset, out);
     }
 
    private:
-    std::vector<std::byte> bytes_;
+    std::vector<std::uint8_t> bytes_;
   };
 
   io::GgufParts parts_;

@@ -9,10 +9,12 @@
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/store/detail/gguf_bands.hpp>
+#include <tq/store/detail/gguf_bytes.hpp>
 #include <tq/store/detail/gguf_decider.hpp>
 #include <tq/store/detail/gguf_input.hpp>
 #include <tq/store/detail/gguf_plan.hpp>
 #include <tq/store/detail/in_order.hpp>
+#include <tq/store/detail/progress.hpp>
 #include <tq/store/detail/write_gguf.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/gguf_measurement.hpp>
@@ -27,7 +29,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -165,20 +166,14 @@ class GgufMeter {
                                                        std::span<const GgufChoice> choices,
                                                        const GgufOptions& options) {
   std::vector<GgufLoss> out(choices.size());
-  std::uint64_t all = 0, done = 0;
+  std::uint64_t all = 0;
   for (const GgufChoice& c : choices) all += c.job.item->from_bytes;
-  std::mutex telling;
-  const auto tell = [&](std::uint64_t bytes) {
-    const std::lock_guard lock(telling);
-    done += bytes;
-    if (options.progress) options.progress(done, all);
-  };
-  tell(0);
+  Progress progress(options.progress, all);
   const std::vector<std::uint64_t> costs(choices.size(), 0);  // a band is small
   run_in_order(options.jobs, costs, 0, [&] {
     return [&, meter = std::make_shared<GgufMeter>(input, options.method)](std::size_t i) {
       naming(choices[i].job.item->to.name, [&] { out[i] = meter->measure(choices[i]); });
-      tell(choices[i].job.item->from_bytes);
+      progress.add(choices[i].job.item->from_bytes);
     };
   });
   return out;

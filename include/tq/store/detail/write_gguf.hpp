@@ -7,10 +7,12 @@
 #include <tq/files/atomic_file.hpp>
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/store/detail/gguf_bands.hpp>
+#include <tq/store/detail/gguf_bytes.hpp>
 #include <tq/store/detail/gguf_input.hpp>
 #include <tq/store/detail/gguf_model_input.hpp>
 #include <tq/store/detail/gguf_plan.hpp>
 #include <tq/store/detail/in_order.hpp>
+#include <tq/store/detail/progress.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/gguf_mapping.hpp>
 #include <tq/store/gguf_mix.hpp>
@@ -91,21 +93,16 @@ template <class Model>
 
 inline void write_gguf_tensors(const GgufInput& input, std::span<const GgufJob> jobs,
                                io::GgufWriter& writer, const GgufOptions& options) {
-  std::uint64_t all = 0, done = 0;
+  std::uint64_t all = 0;
   for (const GgufJob& job : jobs) all += job.bytes();
-  std::mutex writing, telling;
-  const auto tell = [&](std::uint64_t bytes) {
-    const std::lock_guard lock(telling);
-    done += bytes;
-    if (options.progress) options.progress(done, all);
-  };
-  tell(0);
+  Progress progress(options.progress, all);
+  std::mutex writing;
   const std::vector<std::uint64_t> costs(jobs.size(), 0);  // a band is small
   run_in_order(options.jobs, costs, 0, [&] {
     return [&, tensors = std::make_shared<GgufTensorWriter>(input, options.method, writer,
                                                             writing)](std::size_t i) {
       naming(jobs[i].item->to.name, [&] { tensors->write(jobs[i]); });
-      tell(jobs[i].bytes());
+      progress.add(jobs[i].bytes());
     };
   });
 }

@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/store/detail/in_order.hpp>
+#include <tq/store/detail/progress.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
 #include <tq/store/detail/tensor_quantizer.hpp>
@@ -144,12 +145,7 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
       if (job.has_algorithm()) largest = std::max(largest, costs.back());
     }
   }
-  const auto tell = [&](std::uint64_t done) {
-    if (options.progress) options.progress(done, work);
-  };
-  tell(0);
-  std::mutex telling;
-  std::uint64_t done = 0;
+  Progress progress(options.progress, work);
   run_in_order(
       options.threads, costs, budget_for(model.contents()) + options.threads * largest, [&] {
         return [&, quantizer = std::unique_ptr<TensorQuantizer<Model>>()](std::size_t i) mutable {
@@ -160,8 +156,7 @@ void write_shards(const Model& model, std::span<OutputShard* const> shards,
           quantizer->run(*piece.job, open.open(piece.shard));
           if (piece.bytes > kept_bytes) quantizer.reset();
           open.leave(piece.shard);
-          const std::lock_guard lock(telling);
-          tell(done += piece.job->source->bytes);
+          progress.add(piece.job->source->bytes);
         };
       });
   open.wait();
