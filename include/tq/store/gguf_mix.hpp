@@ -101,10 +101,7 @@ namespace store::detail {
     if (is_gguf_target(info.type)) known.emplace_back(info.name);
   const std::string name = fields.string(key);
   const layouts::gguf::TypeInfo* const found = layouts::gguf::find_type(name);
-  if (found == nullptr || !is_gguf_target(found->type))
-    raise(errc::unknown_name, "tq::read_gguf_mix: " + fields.place(key) + ": expected one of " +
-                                  joined_names(known) + ", got " + io::shown(name) +
-                                  did_you_mean(name, known));
+  if (found == nullptr || !is_gguf_target(found->type)) fields.refuse_name(key, name, known);
   return found->type;
 }
 

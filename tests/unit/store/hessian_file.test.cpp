@@ -31,9 +31,7 @@ ConstTensorView view_of(const std::vector<float>& x) {
   return {x.data(), {x.size() / width, width}};
 }
 Hessian hessian_of(const std::vector<float>& x, int bits = 14) {
-  Observer<AbsMax, PerChannel<-1>> range;
-  range.observe(view_of(x));
-  Hessian h(range, bits);
+  Hessian h(ptq_test::ranges_of(view_of(x)), bits);
   h.add(view_of(x));
   return h;
 }
@@ -52,8 +50,7 @@ TEST_CASE("Hessians are stored, read back and continued with the same bits") {
   const TempDir folder;
   const std::vector<float> x = tokens(1, 40);
   const Hessian whole = hessian_of(x), wide = hessian_of(tokens(2), 16);
-  Observer<AbsMax, PerChannel<-1>> range;
-  range.observe(view_of(x));
+  const ptq_test::Ranges range = ptq_test::ranges_of(view_of(x));
   Hessian part(range);
   part.add(view_of(x).slice(0, 0, 13));
   write(folder / "h.npz",
@@ -118,14 +115,16 @@ TEST_CASE("Hessians of activations are those of all batches") {
   CHECK(!made.name_for("fc3.weight"));
   CHECK(Hessians::of_activations({(folder / "acts").string()}, {.bits = 16}).get("fc2") ==
         hessian_of(c, 16));
+  test::raises(errc::bad_argument, {"1.npz", "once", "twice"}, [&] {
+    static_cast<void>(Hessians::of_activations(
+        {(folder / "acts").string(), (folder / "acts" / "." / "1.npz").string()}));
+  });
 
   // Batches of two runs, with the steps of the first.
   const Hessians more =
       Hessians::of_activations({(folder / "acts" / "2.npz").string()},
                                {.start = [&](const std::string&) -> std::optional<Hessian> {
-                                 Observer<AbsMax, PerChannel<-1>> range;
-                                 range.observe(view_of(all));
-                                 Hessian h(range);
+                                 Hessian h(ptq_test::ranges_of(view_of(all)));
                                  h.add(view_of(a));
                                  return h;
                                }});

@@ -507,7 +507,8 @@ TEST_CASE("a mix of a file has rules of its own") {
   CHECK(report.tensors[2].type == gguf::Type::q6_K);
   const auto refused = [&](const char* text, errc code, const char* expected) {
     spill(dir / "bad.json", text);
-    test::raises(code, {expected}, [&] { static_cast<void>(read_gguf_mix(dir / "bad.json")); });
+    test::raises(code, {"bad.json", expected},
+                 [&] { static_cast<void>(read_gguf_mix(dir / "bad.json")); });
   };
   refused(R"({"type": "q4_9", "file_type": 2, "rules": []})", errc::unknown_name, "got \"q4_9\"");
   refused(R"({"type": "q8_K", "file_type": 2, "rules": []})", errc::unknown_name, "got \"q8_K\"");

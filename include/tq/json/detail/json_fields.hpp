@@ -133,6 +133,13 @@ class JsonFields {
                            std::string_view found) const {
     detail::fail(errc::malformed, where_, path_, place(key), detail::expected_got(expected, found));
   }
+  /// Throws: `errc::unknown_name`, with the name of the list that may have been meant.
+  [[noreturn]] void refuse_name(std::string_view key, const std::string& name,
+                                const std::vector<std::string>& known) const {
+    detail::fail(errc::unknown_name, where_, path_, place(key),
+                 detail::expected_got("one of " + joined_names(known), detail::shown(name)) +
+                     did_you_mean(name, known));
+  }
   /// Where in the document the value of a key is: "nodes[3].scheme.group_size".
   [[nodiscard]] std::string place(std::string_view key) const {
     std::string text = inside_;
@@ -158,10 +165,7 @@ class JsonFields {
   [[nodiscard]] std::string one_of(std::string_view key, const Json& value,
                                    const std::vector<std::string>& known) const {
     const std::string name = string(key, value);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      detail::fail(errc::unknown_name, where_, path_, place(key),
-                   detail::expected_got("one of " + joined_names(known), detail::shown(name)) +
-                       did_you_mean(name, known));
+    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_name(key, name, known);
     return name;
   }
   [[nodiscard]] std::uint64_t count(std::string_view key, const Json& value) const {

@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,10 +31,11 @@ namespace tq::store::detail {
 
 class ActivationBatches {
  public:
-  // Throws: as `data_files` and `open_tensor_file`; `errc::bad_argument` for GGUF files, which hold
-  // weights or importances; `errc::no_data` where no tensor can be one of
-  // activations; `errc::shape_mismatch` for batches of a layer with other inputs.
+  // Throws: as `data_files` and `open_tensor_file`; `errc::bad_argument` for a file that is given
+  // twice and for GGUF files, which hold weights or importances; `errc::no_data` where no tensor
+  // can be one of activations; `errc::shape_mismatch` for batches of a layer with other inputs.
   explicit ActivationBatches(const std::vector<std::string>& data) : files_(data_files(data)) {
+    require_once();
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (files_[i].extension() == ".gguf")
         raise(errc::bad_argument, files_[i].string() +
@@ -100,6 +102,13 @@ class ActivationBatches {
     [[nodiscard]] std::size_t inputs() const { return tensor.shape.back(); }
   };
 
+  void require_once() const {
+    std::set<std::filesystem::path> seen;
+    for (const std::filesystem::path& file : files_)
+      if (!seen.insert(std::filesystem::weakly_canonical(file)).second)
+        raise(errc::bad_argument,
+              file.string() + ": expected every file of activations once, got it twice");
+  }
   void add(const std::string& name, Batch batch) {
     std::vector<Batch>& known = batches_[name];
     if (known.empty()) names_.push_back(name);
