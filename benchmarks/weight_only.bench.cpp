@@ -39,7 +39,7 @@ void layer(benchmark::State& state) {
 
 // Products of registers, without memory.
 void peak(benchmark::State& state) {
-  using dot = tq::arch::group_dot<tq::arch::native>;
+  using dot = tq::arch::group_dot<tq::arch::best_group<tq::arch::native>>;
   constexpr std::size_t registers = 12, times = 1000;
   std::vector<std::uint8_t> bytes(4 * dot::width, 3);
   const std::int8_t four[4] = {1, -2, 3, -4};

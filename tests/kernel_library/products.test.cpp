@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Products by the functions of every instruction set of the library that the processor has, against
 // the scalar code of this file.
-#include <tq/arch/processor_has.hpp>
 #include <tq/arch/scalar.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/matmul_int16.hpp>
 #include <tq/linear/output_stage.hpp>
 #include <tq/linear/quantized_linear.hpp>
-#include <tq/ops/backend/library.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,19 +15,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernel_library/isas.hpp"
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
-
-namespace tq::kernel_library {
-
-// In place of the tables: the instruction set that a case tests.
-namespace {
-std::size_t chosen = 0;
-constexpr std::array isas{TQ_TEST_PRODUCT_ISAS};
-}  // namespace
-std::size_t running() noexcept { return chosen; }
-
-}  // namespace tq::kernel_library
 
 namespace {
 
@@ -41,16 +28,7 @@ using tq::TensorView;
 using Scalar = tq::arch::scalar;
 using Running = tq::kernel_library::Running;
 
-template <class Case>
-void for_each_isa(const Case& run) {
-  for (std::size_t i = 0; i < tq::kernel_library::isas.size(); ++i) {
-    const std::string_view isa = tq::kernel_library::isas[i];
-    if (!tq::arch::processor_has(isa)) continue;
-    tq::kernel_library::chosen = i;
-    INFO(isa);
-    run(isa);
-  }
-}
+using kernel_library_test::for_each_isa;
 
 template <class Code>
 std::vector<Code> codes(inputs::Random& r, std::size_t n) {

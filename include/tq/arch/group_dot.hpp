@@ -33,3 +33,19 @@
 #include <tq/arch/group_dot_base.hpp>
 #include <tq/arch/group_dot_neon.hpp>
 #include <tq/arch/group_dot_sse.hpp>
+#include <tq/arch/isa.hpp>
+
+#include <type_traits>
+
+namespace tq::arch {
+
+/// The instructions with which an instruction set, and the flags of the compiler beside it, sum
+/// products of bytes fastest: an argument of `group_dot`. Floats need only the instruction set.
+template <class Arch>
+#if TQ_HAS_SIMD && defined(__AVX512BW__) && defined(__AVX512VNNI__)
+using best_group = std::conditional_t<std::is_same_v<Arch, xsimd::avx512bw>, avx512_vnni, Arch>;
+#else
+using best_group = Arch;
+#endif
+
+}  // namespace tq::arch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// group_dot<avx2> and group_dot<avx512bw>: 256-bit and 512-bit registers. Included by
-// group_dot.hpp, which describes the members.
+// group_dot<avx2>, group_dot<avx512bw> and group_dot<avx512_vnni>: 256-bit and 512-bit registers.
+// Included by group_dot.hpp, which describes the members.
 
 #include <tq/arch/group_dot_base.hpp>
 
@@ -93,9 +93,12 @@ struct words512 {
   }
 };
 
+struct word_steps512 : words_in_steps<xsimd::avx512bw, words512> {
+  static constexpr std::size_t rows = 4;
+};
 #if defined(__AVX512VNNI__)
 // One instruction a step, of bytes of any size.
-struct steps512 : group_batches<xsimd::avx512bw> {
+struct byte_steps512 : group_batches<xsimd::avx512bw> {
   using base = group_batches<xsimd::avx512bw>;
   static constexpr std::size_t rows = 6;
   static constexpr std::size_t reach = 255 * 8;
@@ -112,15 +115,12 @@ struct steps512 : group_batches<xsimd::avx512bw> {
     return sums(p);
   }
 };
-#else
-struct steps512 : words_in_steps<xsimd::avx512bw, words512> {
-  static constexpr std::size_t rows = 4;
-};
 #endif
-}  // namespace detail
 
-template <>
-struct group_dot<xsimd::avx512bw> : detail::steps512 {
+template <class Steps>
+struct group_dot512 : Steps {
+  using base = typename Steps::base;
+  using sums = typename base::sums;
   static constexpr std::size_t registers = 2, float_rows = 6;
   using levels = __m512i;
   using quads = __m512i;
@@ -134,7 +134,7 @@ struct group_dot<xsimd::avx512bw> : detail::steps512 {
   }
   template <int Shift, int Mask>
   static TQ_FORCE_INLINE levels field(levels v) noexcept {
-    return detail::words512::field<Shift, Mask>(v);
+    return words512::template field<Shift, Mask>(v);
   }
   template <int Shift>
   static TQ_FORCE_INLINE levels join(levels a, levels b) noexcept {
@@ -155,6 +155,14 @@ struct group_dot<xsimd::avx512bw> : detail::steps512 {
   }
   static TQ_FORCE_INLINE sums lanes(levels v) noexcept { return sums(v); }
 };
+}  // namespace detail
+
+template <>
+struct group_dot<xsimd::avx512bw> : detail::group_dot512<detail::word_steps512> {};
+#if defined(__AVX512VNNI__)
+template <>
+struct group_dot<avx512_vnni> : detail::group_dot512<detail::byte_steps512> {};
+#endif
 #endif
 
 }  // namespace tq::arch

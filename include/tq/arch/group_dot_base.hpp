@@ -19,6 +19,9 @@ namespace tq::arch {
 template <class Arch>
 struct group_dot;
 
+/// vpdpbusd of AVX-512 VNNI.
+struct avx512_vnni;
+
 namespace detail {
 // `Width` ones from bit `place` on; and the bits of the float 2^(23 - place), whose significand has
 // the value 1 there.

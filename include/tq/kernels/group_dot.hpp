@@ -70,6 +70,10 @@ struct GroupExtent {
 template <class Arch>
 inline constexpr std::size_t group_tile_rows = arch::group_dot<Arch>::rows;
 
+/// Whether levels above 31 take more instructions than smaller ones.
+template <class Arch>
+inline constexpr bool group_has_wide = arch::group_dot<Arch>::reach < std::size_t{4} * 255;
+
 namespace detail {
 
 // Calls f(number) for the numbers below N, which are known when this is compiled.

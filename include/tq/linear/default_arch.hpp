@@ -4,6 +4,8 @@
 
 #include <tq/arch/isa.hpp>
 
+#include <concepts>
+
 namespace tq {
 
 namespace kernel_library {
@@ -19,5 +21,11 @@ using default_arch = kernel_library::Running;
 #else
 using default_arch = arch::native;
 #endif
+
+namespace detail {
+// True for the instruction set of the library that runs.
+template <class Arch>
+inline constexpr bool is_library = std::same_as<Arch, kernel_library::Running>;
+}  // namespace detail
 
 }  // namespace tq

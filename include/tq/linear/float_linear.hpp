@@ -3,7 +3,6 @@
 // FloatLinear: a linear layer of float weights, which quantized ones are measured against.
 
 #include <tq/arch/cpu.hpp>
-#include <tq/arch/isa.hpp>
 #include <tq/arch/prefetch.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/emptied.hpp>
@@ -17,8 +16,9 @@
 #include <tq/driver/tuning.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/kernels/group_values.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/float_rows.hpp>
+#include <tq/linear/detail/group_kernels.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
@@ -69,7 +69,7 @@ class FloatLinear {
   /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
   /// outputs]; both of any strides. No inputs give zeros. Throws:
   /// `errc::shape_mismatch`, before anything is written.
-  template <class Arch = arch::native, Readable X = ConstTensorView,
+  template <class Arch = default_arch, Readable X = ConstTensorView,
             detail::OutputOf<float> Y = TensorView<float>, class... O>
   void forward(const X& x, Y&& y, const O&... options) const {
     const auto& executor = detail::executor_of(options...);
@@ -90,7 +90,7 @@ class FloatLinear {
     detail::require_shape("tq::FloatLinear", "an output", Shape{x.shape()[0], outputs_}, y.shape());
     static_cast<void>(detail::require_extents("tq::FloatLinear", y.shape()));
     detail::for_each_part(
-        x.shape()[0], detail::FloatRows::most<Arch>, panels(),
+        x.shape()[0], detail::FloatRows::most<Arch>(), panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
           const detail::FloatRows some(rows, padded_inputs(),
                                        [&](std::size_t r, float* row) { pad(x, first + r, row); });
@@ -139,7 +139,7 @@ class FloatLinear {
   template <class Arch>
   static void add_step(const detail::FloatRows& x, std::size_t k, const float* weights,
                        float* sums) noexcept {
-    const bool only_reads = x.rows() <= kernels::values_tile_rows<Arch>;
+    const bool only_reads = x.rows() <= detail::FloatKernels<Arch>::rows();
     const std::ptrdiff_t pages = driver::this_machine().weight_pages_ahead;
     const std::size_t n = x.length(k), some = only_reads && pages == 0 ? 16 : n;
     if (only_reads && pages != 0)

@@ -2,7 +2,6 @@
 #pragma once
 // GroupedLinear: a linear layer of which only the weights are stored in few bits.
 
-#include <tq/arch/isa.hpp>
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
@@ -13,9 +12,11 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/kernels/group_values.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/bias.hpp>
+#include <tq/linear/default_arch.hpp>
+#include <tq/linear/detail/float_rows.hpp>
+#include <tq/linear/detail/group_kernels.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
 #include <tq/linear/detail/grouped_rows.hpp>
 #include <tq/linear/detail/require_weights.hpp>
@@ -103,7 +104,7 @@ class GroupedLinear {
   /// `x`: [rows, inputs], of real numbers of any type, which count as float32; `y`: [rows,
   /// outputs]; both of any strides. No inputs give the bias, or zeros. Throws:
   /// `errc::shape_mismatch`, before anything is written.
-  template <class Arch = arch::native, Readable X = ConstTensorView,
+  template <class Arch = default_arch, Readable X = ConstTensorView,
             detail::OutputOf<float> Y = TensorView<float>, class... O>
   void forward(const X& x, Y&& y, const O&... options) const {
     const auto& executor = detail::executor_of(options...);
@@ -143,7 +144,8 @@ class GroupedLinear {
                               const float* row_scales) {
       const detail::LinearTarget to{y};
       detail::for_each_part(
-          x.shape()[0], detail::grouped_block_rows(padded_inputs(), kernels::group_tile_rows<Arch>),
+          x.shape()[0],
+          detail::grouped_block_rows(padded_inputs(), detail::GroupKernels<Arch>::tile_rows()),
           weights_.panels(),
           [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
             detail::Int8Block<Arch>(codes, scales, row_scales, weights_, first, rows)
@@ -182,7 +184,7 @@ class GroupedLinear {
           executor);
     }
     detail::for_each_part(
-        x.shape()[0], detail::FloatRows::most<Arch>, weights_.panels(),
+        x.shape()[0], detail::FloatRows::most<Arch>(), weights_.panels(),
         [&](std::size_t first, std::size_t rows, std::size_t begin, std::size_t end) {
           detail::FloatBlock<Arch>(x, weights_, first, rows).multiply(begin, end, bias(), to);
         },

@@ -2,7 +2,6 @@
 #pragma once
 // QuantizedEmbedding: a table of rows of 8, 4 or 2 bits, that are looked up, or summed in bags.
 
-#include <tq/arch/isa.hpp>
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/executor.hpp>
@@ -11,6 +10,8 @@
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/default_arch.hpp>
+#include <tq/linear/detail/library_embeddings.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/detail/weight_extents.hpp>
 #include <tq/numeric/rounding.hpp>
@@ -166,7 +167,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   /// Writes row indices[i] to out[i], for `out` of shape [indices, width]: fma(scale, code, bias),
   /// one rounding. Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no
   /// row, with its place. Nothing is written then.
-  template <class Arch = arch::native, IndexRange Indices,
+  template <class Arch = default_arch, IndexRange Indices,
             detail::OutputOf<float> Y = TensorView<float>, class... O>
   void gather(const Indices& indices, Y&& out, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,
@@ -186,7 +187,7 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   /// Throws: `errc::shape_mismatch`; `errc::bad_argument` for an index that is no row, and for
   /// offsets that do not begin with 0, go back, or lead beyond the indices. Nothing is written
   /// then.
-  template <class Arch = arch::native, IndexRange Indices, IndexRange Offsets,
+  template <class Arch = default_arch, IndexRange Indices, IndexRange Offsets,
             detail::OutputOf<float> Y = TensorView<float>, class... O>
   void bag(const Indices& indices, const Offsets& offsets, Y&& out, const BagOptions& options = {},
            const O&... more) const {
@@ -292,13 +293,8 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   template <class Arch>
   void add(std::size_t row, float weight, float* sums) const noexcept {
     const float s = weight * scale(row), b = detail::uncontracted(weight * bias(row));
-    const std::byte* codes = at(row);
-    for (std::size_t k = 0; k < width_; ++k) {
-      const unsigned code =
-          std::to_integer<unsigned>(codes[k / codes_of_byte]) >> (k % codes_of_byte * Bits) &
-          last_code;
-      sums[k] = std::fma(s, static_cast<float>(code), sums[k] + b);
-    }
+    detail::add_embedding_row<Arch, Bits>(reinterpret_cast<const std::uint8_t*>(at(row)), width_, s,
+                                          b, sums);
   }
 
   // Calls make(i, sums) for every row of y, which become it, and begin with 0.

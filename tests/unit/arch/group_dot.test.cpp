@@ -10,7 +10,7 @@
 #include "support/catch.hpp"
 #include "support/inputs.hpp"
 
-using dot = tq::arch::group_dot<tq::arch::native>;
+using dot = tq::arch::group_dot<tq::arch::best_group<tq::arch::native>>;
 
 namespace {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <tq/arch/group_dot.hpp>
 #include <tq/arch/isa.hpp>
 #include <tq/kernels/group_dot.hpp>
 
@@ -14,7 +15,7 @@
 
 namespace {
 
-using Arch = tq::arch::native;
+using Arch = tq::arch::best_group<tq::arch::native>;
 namespace k = tq::kernels;
 constexpr std::size_t columns = k::group_columns;
 using Sizes = std::initializer_list<std::size_t>;

@@ -4,7 +4,7 @@
 
 #include <tq/core/detail/small_buffer.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/kernels/group_values.hpp>
+#include <tq/linear/detail/group_kernels.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,9 @@ class FloatRows {
   static constexpr std::size_t step = 128;  ///< inputs, whose weights the first cache holds
   /// Rows to take at a time: more of them read weights less often.
   template <class Arch>
-  static constexpr std::size_t most = 192 - 192 % kernels::values_tile_rows<Arch>;
+  static std::size_t most() noexcept {
+    return 192 - 192 % FloatKernels<Arch>::rows();
+  }
 
   /// fill(r, out) writes row r, of `inputs` floats.
   template <class Fill>
@@ -45,12 +47,12 @@ class FloatRows {
   template <class Arch>
   void add_products(std::size_t k, std::size_t i, std::size_t n, const float* weights,
                     float* sums) const noexcept {
-    constexpr std::size_t tile = kernels::values_tile_rows<Arch>;
+    const std::size_t tile = FloatKernels<Arch>::rows();
     const std::size_t apart = length(k);
     const float* const x = numbers_.data() + k * rows_ + i;
     for (std::size_t r = 0; r < rows_; r += tile)
-      kernels::values_tile<Arch>(std::min(tile, rows_ - r), x + r * apart, apart, weights, n,
-                                 sums + 2 * r * kernels::group_columns);
+      FloatKernels<Arch>::tile(std::min(tile, rows_ - r), x + r * apart, apart, weights, n,
+                               sums + 2 * r * kernels::group_columns);
   }
 
  private:

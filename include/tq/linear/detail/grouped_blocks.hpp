@@ -7,8 +7,8 @@
 #include <tq/core/executor.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/kernels/group_values.hpp>
 #include <tq/linear/detail/float_rows.hpp>
+#include <tq/linear/detail/group_kernels.hpp>
 #include <tq/linear/grouped_weights.hpp>
 
 #include <algorithm>
@@ -21,8 +21,7 @@ namespace tq::detail {
 template <class Arch, class F>
 void with_level_bits(const WeightLevels& map, const F& f) {
   using namespace kernels;
-  // Where levels up to 255 take more instructions than smaller ones.
-  constexpr bool has_wide = arch::group_dot<Arch>::reach < std::size_t{4} * 255;
+  constexpr bool has_wide = GroupKernels<Arch>::has_wide;
   const bool wide = has_wide && map.highest > 31;
   if (map.width == 2) return f.template operator()<LevelBits<2, false, false>>();
   if (map.width == 3) return f.template operator()<LevelBits<3, false, false>>();
@@ -38,7 +37,7 @@ void with_level_bits(const WeightLevels& map, const F& f) {
 // The same once they are bytes.
 template <class Arch, class F>
 void with_level_bytes(const WeightLevels& map, const F& f) {
-  if constexpr (arch::group_dot<Arch>::reach < std::size_t{4} * 255)
+  if constexpr (GroupKernels<Arch>::has_wide)
     if (map.highest > 31) return f.template operator()<kernels::LevelBytes<true>>();
   f.template operator()<kernels::LevelBytes<false>>();
 }
@@ -49,8 +48,8 @@ const std::uint8_t* level_bytes(const GroupedWeights& w, std::size_t panel, std:
   const kernels::GroupPanel p = w.panel(panel);
   if (w.map().width == 8) return p.codes;
   with_level_bits<Arch>(w.map(), [&]<class Bits>() {
-    kernels::group_levels<Arch, Bits>(p.codes, w.groups() * w.padded_group_size() / Bits::inputs,
-                                      p.table, scratch);
+    GroupKernels<Arch>::template levels<Bits>(
+        p.codes, w.groups() * w.padded_group_size() / Bits::inputs, p.table, scratch);
   });
   return scratch;
 }
@@ -155,7 +154,7 @@ class Int8Block {
       for (std::size_t i = 0; i < some && w_.map().width != 8; ++i)
         static_cast<void>(level_bytes<Arch>(w_, p + i, levels(i)));
       with_level_bytes<Arch>(w_.map(), [&]<class Bits>() {
-        for (std::size_t r = 0; r < rows_; r += kernels::group_tile_rows<Arch>)
+        for (std::size_t r = 0; r < rows_; r += GroupKernels<Arch>::tile_rows())
           for (std::size_t i = 0; i < some; ++i) {
             kernels::GroupPanel of = panel(p + i, bias);
             if (w_.map().width != 8) of.codes = levels(i);
@@ -185,9 +184,10 @@ class Int8Block {
   template <class Bits>
   void multiply_tile(std::size_t r, std::size_t panel, const kernels::GroupPanel& p,
                      const LinearTarget& to) const {
-    constexpr std::size_t columns_of_panel = kernels::group_columns,
-                          most = kernels::group_tile_rows<Arch>;
-    const std::size_t column = panel * columns_of_panel, rows = std::min(most, rows_ - r),
+    using Kernels = GroupKernels<Arch>;
+    constexpr std::size_t columns_of_panel = kernels::group_columns;
+    const std::size_t column = panel * columns_of_panel,
+                      rows = std::min(Kernels::tile_rows(), rows_ - r),
                       count = std::min(columns_of_panel, w_.outputs() - column);
     const kernels::GroupExtent extent{w_.groups(), w_.padded_group_size() / Bits::inputs};
     const kernels::GroupRows x{codes_ + r * stride_,
@@ -197,10 +197,10 @@ class Int8Block {
                                row_scales_ == nullptr ? nullptr : row_scales_ + r,
                                w_.has_offsets() ? sums_.data() + r * w_.groups() : nullptr};
     if (to.takes_panels(count))
-      return kernels::group_tile<Arch, Bits>(rows, x, p, extent, to.row(first_ + r) + column,
-                                             static_cast<std::size_t>(to.y.stride(0)));
-    float tile[most * columns_of_panel];
-    kernels::group_tile<Arch, Bits>(rows, x, p, extent, tile, columns_of_panel);
+      return Kernels::template tile<Bits>(rows, x, p, extent, to.row(first_ + r) + column,
+                                          static_cast<std::size_t>(to.y.stride(0)));
+    float tile[Kernels::most_tile_rows * columns_of_panel];
+    Kernels::template tile<Bits>(rows, x, p, extent, tile, columns_of_panel);
     for (std::size_t i = 0; i < rows; ++i)
       to.store(first_ + r + i, column, count, tile + i * columns_of_panel);
   }
@@ -260,7 +260,7 @@ class FloatBlock {
           p.scales + g * columns, p.zeros == nullptr ? nullptr : p.zeros + g * columns,
           w_.map().zero, w_.map().has_levels ? nullptr : w_.map().reals.data(),
           p.offsets == nullptr ? nullptr : p.offsets + g * columns};
-      kernels::group_values<Arch>(levels + i * columns, n, of, values_.data() + (i - k) * columns);
+      GroupKernels<Arch>::values(levels + i * columns, n, of, values_.data() + (i - k) * columns);
       i += n;
     }
   }

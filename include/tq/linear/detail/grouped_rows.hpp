@@ -5,7 +5,7 @@
 #include <tq/core/detail/small_buffer.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/kernels/group_dot.hpp>
-#include <tq/kernels/group_row.hpp>
+#include <tq/linear/detail/group_kernels.hpp>
 #include <tq/linear/detail/grouped_blocks.hpp>
 #include <tq/linear/grouped_weights.hpp>
 
@@ -24,7 +24,7 @@ class GroupedRows {
   static std::size_t most(const GroupedWeights& w) {
     if (w.has_offsets() && w.map().is_coded) return 0;
     std::size_t rows = 0;
-    with_plain_bits(w, [&]<class Bits>() { rows = kernels::group_row_rows<Arch, Bits>; });
+    with_plain_bits(w, [&]<class Bits>() { rows = GroupKernels<Arch>::template row_rows<Bits>(); });
     return rows == 1 ? 1 : 2 * rows;
   }
 
@@ -77,12 +77,12 @@ class GroupedRows {
                                   p.offsets};
     const kernels::GroupExtent extent{w_.groups(), w_.padded_group_size() / Bits::inputs};
     const std::size_t column = panel * columns, count = std::min(columns, w_.outputs() - column);
-    constexpr std::size_t tile = kernels::group_row_rows<Arch, Bits>;
-    float sums[tile * 2 * columns];
+    const std::size_t tile = GroupKernels<Arch>::template row_rows<Bits>();
+    float sums[GroupKernels<Arch>::template most_row_rows<Bits> * 2 * columns];
     for (std::size_t r = 0; r < rows_; r += tile) {
       const std::size_t rows = std::min(tile, rows_ - r);
-      kernels::group_row<Arch, Bits, Reals, Offsets>(rows, numbers_.data() + r * stride_, stride_,
-                                                     p, extent, of, sums);
+      GroupKernels<Arch>::template row<Bits, Reals, Offsets>(rows, numbers_.data() + r * stride_,
+                                                             stride_, p, extent, of, sums);
       to.store_sums(r, rows, column, count, sums, bias);
     }
   }

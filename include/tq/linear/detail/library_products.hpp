@@ -86,10 +86,6 @@ struct ByteProducts {
 
 namespace tq::detail {
 
-// True for the instruction set of the library that runs.
-template <class Arch>
-inline constexpr bool is_library = std::same_as<Arch, kernel_library::Running>;
-
 // Dots whose tiles the library has (`kernels::gemm_tile` of others): `rows` is the most that a tile
 // of any instruction set has.
 struct LibraryPairs {
