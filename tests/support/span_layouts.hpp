@@ -158,6 +158,16 @@ inline Layout rows_of(std::size_t length, int form) {
 // The lengths that are tried: all tails of steps, which are one or two blocks, of three of them.
 inline constexpr std::size_t longest_row = 6 * block + 1;
 
+// Rows side by side that share a parameter for each column, about as long as a table or far longer,
+// from some place of a line on.
+inline constexpr std::size_t long_rows[] = {
+    3073, 6143, 6145, 8191, 12289, 12288 + 2 * block + 5, 2 * 12288 + 37};
+inline Layout long_rows_of(std::size_t length, std::size_t place) {
+  Layout l = rows_of(length, forms_of_rows - 1);
+  l.target_at += static_cast<std::ptrdiff_t>(place);
+  return l;
+}
+
 inline constexpr Tuning everything_asked{
     .stream_from = 0, .lines_ahead = 64, .pages_ahead = 1, .written_pages_ahead = 1};
 

@@ -153,15 +153,33 @@ class RowSweep {
   Table<Arch>& table_;
 };
 
+// Whether the loop of streamed lanes divides by scales, so that its table needs no reciprocals.
+template <class Arch>
+bool divides_by_scales(const RowSpan<Arch>& all, const Plan& plan) noexcept {
+  return all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
+}
+
 // With a table of so many entries. Not inlined, so that no stack has room for another one.
-template <std::size_t Capacity, class Arch>
+template <std::size_t Capacity, TableColumns Held = TableColumns::reciprocals, class Arch>
 TQ_NO_INLINE void sweep_with(const RowSpan<Arch>& all, const Plan& plan) noexcept {
-  const bool has_origins = plan.params.origins.exists(),
-             by_scales = all.kernel.corrects && all.how.streams && plan.form == Form::per_lane;
+  const bool has_origins = plan.params.origins.exists();
   const auto loop = all.loop(plan.form, plan.grain, has_origins);
-  TableOf<Arch, Capacity> table(all.kernel.divides, all.kernel.divides && !by_scales);
+  TableOf<Arch, Capacity, Held> table(all.kernel.divides,
+                                      all.kernel.divides && !divides_by_scales(all, plan));
   if (loop.reads_origins && !has_origins) table.take_no_origins();
   RowSweep<Arch>(all, plan, table, loop.run).run();
+}
+
+// Streamed rows that share parameters of their lanes. They should stay in one piece, so the table
+// is as large as a call may take of a stack, and has only the columns that the loop reads.
+template <class Arch>
+void sweep_shared_lanes(const RowSpan<Arch>& all, const Plan& plan) noexcept {
+  constexpr std::size_t scales = 12288, with_origins = scales / 2, with_reciprocals = 3072;
+  const bool has_origins = plan.params.origins.exists();
+  if (all.kernel.divides && !divides_by_scales(all, plan)) sweep_with<with_reciprocals>(all, plan);
+  else if (has_origins || all.loop(plan.form, plan.grain, has_origins).reads_origins)
+    sweep_with<with_origins, TableColumns::origins>(all, plan);
+  else sweep_with<scales, TableColumns::scales>(all, plan);
 }
 
 /// A parameter of all elements: its table and its loop, for any number of rows. Precondition: the
@@ -190,15 +208,15 @@ TQ_NO_INLINE void sweep_with_one(const RowSpan<Arch>& all, const Parameters& par
   OneParameter<Arch>(all, params).sweep(all);
 }
 
-// In the cache tables should be too; from memory, rows that share one should stay in one piece.
+// In the cache tables should be too.
 template <class Arch>
 void sweep_planned(const RowSpan<Arch>& all, const Plan& plan) noexcept {
-  constexpr std::size_t usual = 1024, wide = 3072;
+  constexpr std::size_t usual = 1024;
   const bool is_one =
       plan.form == Form::constant && plan.rows_share && plan.params.group == whole_row;
   if (is_one) sweep_with_one(all, plan.params);
   else if (plan.form == Form::per_lane && plan.rows_share && plan.span.count > 1 && all.how.streams)
-    sweep_with<wide>(all, plan);
+    sweep_shared_lanes(all, plan);
   else sweep_with<usual>(all, plan);
 }
 

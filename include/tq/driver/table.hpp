@@ -241,16 +241,22 @@ struct Table {
              !xsimd::any(high > I(std::bit_cast<std::int32_t>(most_correctable)));
     }
 #endif
+    if (!has_reciprocals) return true;
     for (std::size_t k = 0; k < n; ++k) inverses[k] = 1.0f / scales[k], rests[k] = 0.0f;
     return true;
   }
 };
 
-/// A table with room for `Capacity` entries.
-template <class Arch, std::size_t Capacity>
+/// The columns of a table, each with those before it.
+enum class TableColumns : std::uint8_t { scales, origins, reciprocals };
+
+/// A table with room for `Capacity` entries. Loops that read neither reciprocals nor origins do not
+/// need room for them, so the same stack holds more entries.
+template <class Arch, std::size_t Capacity, TableColumns Held = TableColumns::reciprocals>
 class TableOf : public Table<Arch> {
  public:
-  /// A table for a kernel that divides or multiplies, with reciprocals or without.
+  /// A table for a kernel that divides or multiplies, with reciprocals or without. Precondition: a
+  /// table with reciprocals holds them.
   explicit TableOf(bool kernel_divides, bool with_reciprocals) noexcept
       : Table<Arch>{inverse_, rest_, scale_, origin_, Capacity, kernel_divides, with_reciprocals} {}
   explicit TableOf(bool kernel_divides) noexcept : TableOf(kernel_divides, kernel_divides) {}
@@ -258,11 +264,13 @@ class TableOf : public Table<Arch> {
   TableOf& operator=(const TableOf&) = delete;
 
  private:
-  static constexpr std::size_t room = Capacity + Table<Arch>::padding;
-  alignas(64) float inverse_[room];
-  alignas(64) float rest_[room];
-  alignas(64) float scale_[room];
-  alignas(64) std::int32_t origin_[room];
+  static constexpr std::size_t room_for(TableColumns column) noexcept {
+    return Held >= column ? Capacity + Table<Arch>::padding : 1;
+  }
+  alignas(64) float inverse_[room_for(TableColumns::reciprocals)];
+  alignas(64) float rest_[room_for(TableColumns::reciprocals)];
+  alignas(64) float scale_[room_for(TableColumns::scales)];
+  alignas(64) std::int32_t origin_[room_for(TableColumns::origins)];
 };
 
 }  // namespace tq::driver

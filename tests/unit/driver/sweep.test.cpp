@@ -70,6 +70,23 @@ void check_places(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed)
   CHECK(failures.count == 0);
 }
 
+// Rows past the cache that are longer than a table, with and without zero points.
+template <class Code, class Out>
+void check_long_rows(const sweep_cases::Decoding<Code, Out>& d, std::uint64_t seed) {
+  inputs::Random r(seed);
+  test::Share share;
+  Failures failures;
+  for (const std::size_t length : layouts::long_rows)
+    for (const std::size_t place : {0u, 3u})
+      for (const bool has_zeros : {false, true}) {
+        if (!share.takes()) continue;
+        const Way way{.streams = true, .tuning = everything_asked, .has_zeros = has_zeros};
+        failures.add(sweep_cases::difference(d, layouts::long_rows_of(length, place), way, r));
+      }
+  INFO(d.name << ": " << failures.count << " layouts differ\n" << failures.text);
+  CHECK(failures.count == 0);
+}
+
 template <class Code, class Out>
 void check_rows(const sweep_cases::Decoding<Code, Out>& d, bool in_place, std::uint64_t seed) {
   inputs::Random r(seed);
@@ -174,4 +191,15 @@ TEST_CASE("long rows from memory, from every place of a line on", "[sweep]") {
        {-8, 7},
        4},
       11);
+}
+
+TEST_CASE("rows from memory that are longer than a table of their columns", "[sweep]") {
+  check_long_rows<std::int8_t, float>(
+      {"int8",
+       kernel<Arch, IntegerCodes<std::int8_t>, Dequantize, ToFloats<float>>,
+       [](std::int8_t code, float scale, std::int32_t zero) {
+         return oracle::dequantize(code, scale, zero);
+       },
+       {-128, 127}},
+      12);
 }

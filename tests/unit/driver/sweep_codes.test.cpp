@@ -127,6 +127,26 @@ void check_rows(const char* name, const N& n, tq::CodeRange codes, std::uint64_t
   CHECK(failed == 0);
 }
 
+// Rows past the cache that are longer than a table.
+template <class Code, class N>
+void check_long_rows(const char* name, const N& n, tq::CodeRange codes, std::uint64_t seed) {
+  const Making<Code, N> making{codes, n};
+  inputs::Random r(seed);
+  test::Share share;
+  std::string failures;
+  int failed = 0;
+  for (const std::size_t length : layouts::long_rows)
+    for (const std::size_t place : {0u, 3u})
+      for (int round = 0; round < 3; ++round) {
+        if (!share.takes()) continue;
+        const Layout l = layouts::long_rows_of(length, place);
+        if (!making.is_right(l, true, layouts::everything_asked, r) && ++failed <= 5)
+          failures += l.text() + "\n";
+      }
+  INFO(name << ": " << failed << " layouts differ\n" << failures);
+  CHECK(failed == 0);
+}
+
 // Packed targets have neighbours, rows and groups that begin on bytes, and nothing between the
 // rows.
 template <int Bits, bool LowFirst>
@@ -193,4 +213,10 @@ TEST_CASE("codes of rows of every length, in every form", "[sweep]") {
   check_rows<std::int8_t>("int8", tq::Numerics<>{}, {-128, 127}, 41);
   check_rows<std::uint8_t>("uint8, drawn", tq::Numerics<tq::Stochastic>{tq::Stochastic{78}},
                            {0, 250}, 42);
+}
+
+TEST_CASE("codes of rows from memory that are longer than a table of their columns", "[sweep]") {
+  check_long_rows<std::int8_t>("int8", tq::Numerics<>{}, {-128, 127}, 51);
+  check_long_rows<std::uint8_t>("uint8 by reciprocals",
+                                tq::Numerics<tq::NearestEven, tq::Reciprocal>{}, {0, 250}, 52);
 }

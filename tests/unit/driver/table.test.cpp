@@ -169,3 +169,27 @@ TEST_CASE("a table of one entry has what one of many has, in every lane", "[tabl
     }
   }
 }
+
+TEST_CASE("tables without reciprocals or origins have the scales of one that holds all",
+          "[table]") {
+  Numbers numbers(1000);
+  numbers.scales[700] = 1e-38f;
+  Parameters p = numbers.parameters();
+  p.group = 1;
+  p.step = 1;
+  using tq::driver::TableColumns, tq::driver::TableOf;
+  static Table all(true, false);
+  static TableOf<Arch, 1024, TableColumns::origins> with_origins(true, false);
+  all.take_lanes(p, 0, 3, 900);
+  with_origins.take_lanes(p, 0, 3, 900);
+  p.origins = {};
+  static TableOf<Arch, 1024, TableColumns::scales> scales(true, false);
+  scales.take_lanes(p, 0, 3, 900);
+  CHECK(with_origins.all_correctable == all.all_correctable);
+  CHECK(scales.all_correctable == all.all_correctable);
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < 900 + Table::padding; ++i)
+    failed += with_origins.scale[i] != all.scale[i] || with_origins.origin[i] != all.origin[i] ||
+              scales.scale[i] != all.scale[i];
+  CHECK(failed == 0);
+}
