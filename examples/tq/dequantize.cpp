@@ -34,6 +34,7 @@ std::vector<Output> outputs_of(const tq::ConversionReport& report) {
       out.push_back({{t.source->name, t.source->dtype, t.source->shape}, &t});
       continue;
     }
+    if (t.source->shares_parts()) continue;
     for (tq::store::PartPlace& part : report.model->places(*t.source))
       out.push_back({std::move(part.declaration), &t});
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tq::io {
@@ -26,13 +27,16 @@ class CheckpointParts {
 
   [[nodiscard]] const CheckpointWeight& weight() const noexcept { return weight_; }
   [[nodiscard]] bool has(const char* role) const { return weight_.parts.contains(role); }
-  /// A part as it is stored. Throws: `errc::bad_argument` where there is none; what `read` throws.
+  /// A part as it is stored, of a stack that of the one expert. Throws: `errc::bad_argument` where
+  /// there is none; what `read` throws.
   [[nodiscard]] Tensor tensor(const char* role) const {
     const auto found = weight_.parts.find(role);
     if (found == weight_.parts.end())
       raise(errc::bad_argument, "tq::io::load_checkpoint: " + weight_.name +
                                     ": expected a tensor of its " + role + ", got none");
-    return read_(found->second);
+    Tensor all = read_(found->second);
+    const bool is_stack = weight_.experts != 0 && all.shape.size() == 3;  // else read as a matrix
+    return is_stack ? matrix_of(std::move(all)) : all;
   }
   /// Its elements as float32. Throws: as `tensor` and `to_float32`.
   [[nodiscard]] std::vector<float> floats(const char* role) const {
@@ -61,6 +65,14 @@ class CheckpointParts {
   }
 
  private:
+  [[nodiscard]] Tensor matrix_of(Tensor stack) const {
+    const std::size_t size = stack.bytes.size() / weight_.experts;
+    stack.shape.erase(stack.shape.begin());
+    stack.bytes = std::vector<std::byte>(stack.bytes.data() + weight_.expert * size,
+                                         stack.bytes.data() + (weight_.expert + 1) * size);
+    return stack;
+  }
+
   const CheckpointWeight& weight_;
   const ReadTensor& read_;
 };

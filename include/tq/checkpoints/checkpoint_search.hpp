@@ -38,15 +38,8 @@ class CheckpointSearch {
   template <class Fill>
   void take(const std::string& name, std::string_view format, Parts parts, Fill&& fill) {
     CheckpointCandidate found(tensors_);
+    begin(found, name, format, parts);
     CheckpointWeight& weight = found.weight;
-    weight.name = name;
-    weight.format = format;
-    for (const auto& [role, part] : parts)
-      if (const TensorInfo* const t = part.empty() ? nullptr : tensors_.find(part);
-          t != nullptr && !is_taken(*t)) {
-        weight.parts.emplace(role, part);
-        taken_[tensors_.place_of(*t)] = true;
-      }
     fill(found);
     const bool is_part =
         std::ranges::any_of(weight.parts, [&](const auto& p) { return p.second == name; });
@@ -57,6 +50,28 @@ class CheckpointSearch {
     if (found.why().empty()) out_.weights.push_back(std::move(weight));
     else leave_unreadable(found);
     leave_activations(detail::stem(name));
+  }
+
+  /// The same of a stack of weights with these names, all in the same parts. `name`: for messages.
+  template <class Fill>
+  void take_stack(const std::string& name, const std::vector<std::string>& names,
+                  std::string_view format, Parts parts, Fill&& fill) {
+    CheckpointCandidate found(tensors_);
+    begin(found, name, format, parts);
+    CheckpointWeight& weight = found.weight;
+    weight.experts = names.size();
+    fill(found);
+    for (const std::string& each : names)
+      if (tensors_.contains(each))
+        found.problem("expected it in the stack only, got a tensor " + detail::shown(each));
+    if (!storage_bytes(weight.dtype, weight.shape))
+      found.problem("expected a shape that memory can hold, got " + shape_text(weight.shape));
+    if (!found.why().empty()) return leave_unreadable(found);
+    for (std::size_t e = 0; e < names.size(); ++e) {
+      weight.name = names[e];
+      weight.expert = e;
+      out_.weights.push_back(weight);
+    }
   }
 
   /// Leaves tensors alone that have the name of a part and belong to no weight here: the weight
@@ -72,6 +87,17 @@ class CheckpointSearch {
   [[nodiscard]] QuantizedCheckpoint result() && { return std::move(out_); }
 
  private:
+  void begin(CheckpointCandidate& found, const std::string& name, std::string_view format,
+             Parts parts) {
+    found.weight.name = name;
+    found.weight.format = format;
+    for (const auto& [role, part] : parts)
+      if (const TensorInfo* const t = part.empty() ? nullptr : tensors_.find(part);
+          t != nullptr && !is_taken(*t)) {
+        found.weight.parts.emplace(role, part);
+        taken_[tensors_.place_of(*t)] = true;
+      }
+  }
   void leave_unreadable(const CheckpointCandidate& found) {
     for (const auto& [role, part] : found.weight.parts)
       out_.left_alone.insert_or_assign(

@@ -32,6 +32,8 @@ struct CheckpointWeight {
   std::size_t group_size = 0;                ///< inputs, or values, of a scale; 0: as g_idx says
   std::vector<std::size_t> block;            ///< of scaled_float8: the extents of its blocks
   bool is_gptq_v2 = false;                   ///< qzeros hold zero points as they are
+  /// More than 0: every part is a stack [experts, ...], in which this weight is number `expert`.
+  std::size_t experts = 0, expert = 0;
 
   /// The shape of the codes: [outputs, inputs] of every matrix.
   [[nodiscard]] std::vector<std::size_t> code_shape() const {

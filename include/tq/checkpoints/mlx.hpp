@@ -5,6 +5,7 @@
 #include <tq/checkpoints/checkpoint_parts.hpp>
 #include <tq/checkpoints/checkpoint_search.hpp>
 #include <tq/checkpoints/checkpoint_tensor.hpp>
+#include <tq/checkpoints/detail/mlx_stacks.hpp>
 #include <tq/checkpoints/detail/saved_mlx.hpp>
 #include <tq/checkpoints/detail/saved_parts.hpp>
 #include <tq/checkpoints/linear_weight.hpp>
@@ -28,7 +29,9 @@ namespace tq::checkpoints {
 
 /// W uint32 [N, K * bits / 32], layer.scales [N, K / group] and layer.biases: unsigned codes, dense
 /// from the lowest bit of a row on; real = code * scale + bias. Without biases scales are uint8:
-/// MXFP4 and MXFP8 with E8M0 for 32 inputs, NVFP4 with E4M3 for 16.
+/// MXFP4 and MXFP8 with E8M0 for 32 inputs, NVFP4 with E4M3 for 16. The experts of a layer are
+/// stacks [experts, ...], "switch_mlp.up_proj.weight"; each expert is a weight by its own name,
+/// "experts.3.up_proj.weight".
 /// Source: mlx, mlx/ops.cpp (quantize) and mlx/backend/cpu/quantized.cpp.
 struct Mlx {
   static constexpr std::string_view name = "mlx";
@@ -39,9 +42,16 @@ struct Mlx {
     if (t.dtype != io::DType::u32 || io::detail::leaf(t.name) != "weight" ||
         !search.contains(base + "scales"))
       return false;
-    search.take(t.name, name,
-                {{"weight", t.name}, {"scales", base + "scales"}, {"biases", base + "biases"}},
-                fill);
+    const io::CheckpointSearch::Parts parts{
+        {"weight", t.name}, {"scales", base + "scales"}, {"biases", base + "biases"}};
+    if (t.shape.size() != 3 || !io::detail::mlx_expert(base.substr(0, base.size() - 1), 0)) {
+      search.take(t.name, name, parts, fill);
+      return true;
+    }
+    std::vector<std::string> experts;
+    for (std::size_t e = 0; e < t.shape.front(); ++e)
+      experts.push_back(*io::detail::mlx_expert(base.substr(0, base.size() - 1), e) + ".weight");
+    search.take_stack(t.name, experts, name, parts, fill);
     return true;
   }
 
@@ -119,10 +129,19 @@ struct Mlx {
     out.tensor.offsets = Scales<float>(std::move(biases));
   }
 
+  // A part, or the part of each expert in a stack.
+  static io::TensorInfo matrix_of(io::TensorInfo part, const io::CheckpointWeight& w) {
+    if (w.experts != 0 && part.shape.size() == 3) part.shape.erase(part.shape.begin());
+    return part;
+  }
+
   static void fill(io::CheckpointCandidate& found) {
     io::CheckpointWeight& w = found.weight;
-    const io::TensorInfo &t = found.part("weight"), &s = found.part("scales");
+    const io::TensorInfo& all_scales = found.part("scales");
+    const io::TensorInfo t = matrix_of(found.part("weight"), w), s = matrix_of(all_scales, w);
     if (!found.require_matrix(t, io::DType::u32)) return;
+    if (w.experts != 0 && (all_scales.shape.size() != 3 || all_scales.shape.front() != w.experts))
+      return void(found.misfit(all_scales, "scales of " + std::to_string(w.experts) + " experts"));
     if (s.shape.size() != 2 || s.shape[0] != t.shape[0] || s.shape[1] == 0)
       return void(found.misfit(s, "scales of [" + std::to_string(t.shape[0]) + ", groups]"));
     const std::size_t row_bits = t.shape[1] * 32, groups = s.shape[1];
@@ -134,7 +153,8 @@ struct Mlx {
       w.group_size = block_bits == 64 ? 16 : 32;
       w.scheme = block_bits == 64 ? "mlx nvfp4" : w.bits == 8 ? "mlx mxfp8" : "mlx mxfp4";
     } else {
-      if (!found.require_scale_type(s) || !found.require("biases", s.dtype, s.shape)) return;
+      if (!found.require_scale_type(s) || !found.require("biases", s.dtype, all_scales.shape))
+        return;
       const std::size_t size = found.hints().group_size, codes = groups * size;
       if (size == 0)
         return void(

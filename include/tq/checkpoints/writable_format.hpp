@@ -34,6 +34,10 @@ namespace tq::io {
 ///                                  the codes unless it is null, in formats that take algorithms
 ///     rows_at_once(layer)          optional: the fewest outputs that `quantize` takes as a band of
 ///                                  rows, a layer with `band_of`, whose parts follow one another
+///     stack_of(module, type)       optional: the module under which engines take the weights of
+///                                  all experts as one, in a model of that type, or empty; the
+///                                  parts of experts then follow one another in tensors
+///                                  [experts, ...]
 ///     save(layer, weight)          the parts of codes that exist, as `load` of the reader has them
 ///     quantization_config(model)   the value of that key of config.json
 ///     more_config(config)          optional: other keys of config.json, from the value of the

@@ -164,6 +164,14 @@ class SafetensorsWriter {
     append(found->second, bytes);
   }
 
+  /// Writes bytes of a tensor from its byte number `begin` on; every byte comes once, in any order.
+  /// Not to be mixed with `append` for one tensor. Throws: as `append`.
+  void place(std::string_view name, std::uint64_t begin, std::span<const std::byte> bytes) {
+    const auto found = index_.find(name);
+    if (found == index_.end()) refuse(errc::unknown_name, name, "a declared tensor", "none");
+    put(found->second, begin, bytes);
+  }
+
   /// Asks `produce` for each remaining tensor in order, writes it and lets it go, then finishes.
   /// Throws: as `write` and `finish`; `errc::shape_mismatch` when dtype or shape is not as
   /// declared.
@@ -199,11 +207,13 @@ class SafetensorsWriter {
   }
 
  private:
-  void append(std::size_t i, std::span<const std::byte> bytes) {
+  void append(std::size_t i, std::span<const std::byte> bytes) { put(i, written_[i], bytes); }
+  void put(std::size_t i, std::uint64_t begin, std::span<const std::byte> bytes) {
     const TensorInfo& t = order_[i];
-    if (bytes.size() > t.size_bytes - written_[i])
+    const std::uint64_t room = t.size_bytes - std::max(written_[i], std::min(begin, t.size_bytes));
+    if (bytes.size() > room)
       refuse(errc::shape_mismatch, t.name, std::to_string(t.size_bytes) + " bytes", "more");
-    gather_.write_at(t.offset + written_[i], bytes);
+    gather_.write_at(t.offset + begin, bytes);
     written_[i] += bytes.size();
     missing_ -= bytes.size();
   }

@@ -136,6 +136,7 @@ class ModelContents {
     return static_cast<std::size_t>(&info - file_.tensors().data());
   }
   void find_foreign(const std::filesystem::path& path);
+  void add_foreign(const std::shared_ptr<const io::CheckpointWeight>& weight);
   void guess_kinds(const std::filesystem::path& path);
   void read_metadata(const io::Shard& shard, const std::string& text);
   void read_pool(const io::Json& pool, const io::Shard& shard, int version);
@@ -227,40 +228,48 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
       quantized_ == 0 ? file_.tensors() : copies,
       [&](const std::string& name) { return file_.read(name); },
       io::read_checkpoint_hints(path.parent_path()));
-  std::unordered_map<std::string, std::shared_ptr<const io::CheckpointWeight>> part_of;
+  using Shared = std::shared_ptr<const io::CheckpointWeight>;
+  std::unordered_map<std::string, std::vector<Shared>> part_of;  // several are of a stack
   for (const io::CheckpointWeight& weight : found.weights) {
     const auto shared = std::make_shared<const io::CheckpointWeight>(weight);
-    for (const auto& [role, name] : weight.parts) part_of.emplace(name, shared);
+    for (const auto& [role, name] : weight.parts) part_of[name].push_back(shared);
   }
   std::set<const io::CheckpointWeight*> seen;
   tensors_.reserve(tensors_.size() + rest.size());
   for (const io::TensorInfo* info : rest) {
-    StoredTensor t;
     if (const auto part = part_of.find(info->name); part != part_of.end()) {
-      if (!seen.insert(part->second.get()).second) continue;
-      t.foreign = part->second;
-      t.name = t.foreign->name;
-      t.dtype = t.foreign->dtype;
-      t.shape = t.foreign->shape;
-      for (const io::TensorInfo* p : parts(t)) t.bytes += p->size_bytes;
-    } else {
-      t.plain = info;
-      t.name = info->name;
-      t.dtype = info->dtype;
-      t.shape = info->shape;
-      t.bytes = info->size_bytes;
-      if (const io::GgufTensor* const stored = file_.find_blocks(info->name)) {
-        t.blocks = layouts::gguf::info_of(stored->type).name;
-        t.bytes = stored->size_bytes;
-      }
-      if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
-        t.left_alone = left->second.reason;
-        t.is_unreadable = left->second.is_unreadable;
-        if (t.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
-      }
+      for (const Shared& weight : part->second)
+        if (seen.insert(weight.get()).second) add_foreign(weight);
+      continue;
+    }
+    StoredTensor t;
+    t.plain = info;
+    t.name = info->name;
+    t.dtype = info->dtype;
+    t.shape = info->shape;
+    t.bytes = info->size_bytes;
+    if (const io::GgufTensor* const stored = file_.find_blocks(info->name)) {
+      t.blocks = layouts::gguf::info_of(stored->type).name;
+      t.bytes = stored->size_bytes;
+    }
+    if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
+      t.left_alone = left->second.reason;
+      t.is_unreadable = left->second.is_unreadable;
+      if (t.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
     }
     tensors_.push_back(std::move(t));
   }
+}
+
+inline void ModelContents::add_foreign(const std::shared_ptr<const io::CheckpointWeight>& weight) {
+  StoredTensor t;
+  t.foreign = weight;
+  t.name = weight->name;
+  t.dtype = weight->dtype;
+  t.shape = weight->shape;
+  for (const io::TensorInfo* p : parts(t)) t.bytes += p->size_bytes;
+  if (weight->experts != 0) t.bytes /= weight->experts;
+  tensors_.push_back(std::move(t));
 }
 
 // The kinds and axes of tensors, by their names and shapes and the config.json beside the model.

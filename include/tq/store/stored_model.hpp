@@ -119,8 +119,7 @@ class BasicStoredModel {
   /// A weight that another program quantized, with its codes as they are. Throws: as
   /// `io::load_checkpoint`. Precondition: `tensor.foreign`.
   [[nodiscard]] CheckpointTensor foreign(const StoredTensor& tensor) {
-    return io::load_checkpoint<B>(*tensor.foreign,
-                                  [&](const std::string& name) { return file_.read(name); });
+    return io::load_checkpoint<B>(*tensor.foreign, reader_of(*tensor.foreign));
   }
 
   /// The tensors of the file that store a tensor that tq did not quantize.
@@ -139,6 +138,18 @@ class BasicStoredModel {
   explicit BasicStoredModel(std::shared_ptr<const store::ModelContents> contents)
       : contents_(std::move(contents)), file_(contents_->file().another()) {}
 
+  // Reads the parts of a weight, of a stack only those of its expert.
+  [[nodiscard]] io::ReadTensor reader_of(const io::CheckpointWeight& weight) {
+    return [this, &weight](const std::string& name) {
+      if (weight.experts == 0) return file_.read(name);
+      const io::TensorInfo& all = file_.info(name);
+      const std::uint64_t size = all.size_bytes / weight.experts;
+      io::Tensor one{name, all.dtype, all.shape, std::vector<std::byte>(size)};
+      one.shape.erase(one.shape.begin());
+      file_.read_range(all, weight.expert * size, one.bytes);
+      return one;
+    };
+  }
   // Precondition: the tensor is in blocks.
   [[nodiscard]] static layouts::gguf::Type block_type(const StoredTensor& tensor) noexcept {
     return layouts::gguf::find_type(tensor.blocks)->type;
@@ -334,8 +345,7 @@ template <class Types, class ScaleTypes, Backend B>
 void BasicStoredModel<Types, ScaleTypes, B>::open_foreign(const StoredTensor& tensor) {
   if (open_ == &tensor) return;
   open_ = nullptr;
-  foreign_values_ = io::decode_checkpoint(
-      *tensor.foreign, [&](const std::string& name) { return file_.read(name); });
+  foreign_values_ = io::decode_checkpoint(*tensor.foreign, reader_of(*tensor.foreign));
   open_ = &tensor;
 }
 

@@ -74,6 +74,8 @@ struct StoredTensor {
   const io::TensorInfo* pool = nullptr;  ///< the tensor of bytes that its parts are in, or null
   std::uint64_t pooled = 0;              ///< where in the pool they begin
 
+  /// True for an expert of a stack but the first, whose parts are those of the first.
+  [[nodiscard]] bool shares_parts() const noexcept { return foreign && foreign->expert != 0; }
   [[nodiscard]] std::uint64_t elements() const { return *io::element_count(shape); }
   /// Bytes of its elements as `dtype`.
   [[nodiscard]] std::uint64_t plain_bytes() const { return *io::storage_bytes(dtype, shape); }

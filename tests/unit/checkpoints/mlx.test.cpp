@@ -55,6 +55,31 @@ TEST_CASE("parts that are no weight of MLX are left alone with the reason", "[ch
   CHECK(alone.left_alone.at("l.weight").is_unreadable);
 }
 
+TEST_CASE("the experts of a stack of MLX are weights of their own", "[checkpoints][mlx]") {
+  const auto stack = [](const Extents& scales, const Extents& biases) {
+    return find({info("b.switch_mlp.up_proj.weight", DType::u32, {3, 8, 16}),
+                 info("b.switch_mlp.up_proj.scales", DType::bf16, scales),
+                 info("b.switch_mlp.up_proj.biases", DType::bf16, biases)},
+                {.group_size = 64});
+  };
+  const auto found = stack({3, 8, 2}, {3, 8, 2});
+  REQUIRE(found.weights.size() == 3);
+  for (std::size_t e = 0; e < 3; ++e) {
+    const tq::io::CheckpointWeight& w = found.weights[e];
+    CHECK(w.name == "b.experts." + std::to_string(e) + ".up_proj.weight");
+    CHECK(w.scheme == "mlx uint4, groups of 64");
+    CHECK(w.shape == Extents{8, 128});
+    CHECK((w.experts == 3 && w.expert == e));
+  }
+  const auto reason = [](const tq::io::QuantizedCheckpoint& of) {
+    REQUIRE(of.weights.empty());
+    return of.left_alone.at("b.switch_mlp.up_proj.weight").reason;
+  };
+  CHECK(reason(stack({2, 8, 2}, {2, 8, 2})).find("scales of 3 experts") != std::string::npos);
+  CHECK(reason(stack({8, 2}, {8, 2})).find("scales of 3 experts") != std::string::npos);
+  CHECK(reason(stack({3, 8, 2}, {8, 2})).find("BF16 [3, 8, 2]") != std::string::npos);
+}
+
 TEST_CASE("group sizes of layers of their own leave the group size of MLX open",
           "[checkpoints][mlx]") {
   const std::filesystem::path folder = std::filesystem::path(test::output_dir) / "mlx_hints";

@@ -112,6 +112,18 @@ TEST_CASE("tensors come in parts and in any order") {
   CHECK(outcome_of([&] { writer.append("t9", to_bytes("x")); }).code == errc::unknown_name);
   writer.finish();
   CHECK(slurp(dir / "parts") == slurp(dir / "whole"));
+  SafetensorsWriter places(dir / "places", declared);  // halves, the second first
+  for (const Tensor& t : tensors) {
+    const std::span<const std::byte> bytes = t.bytes;
+    const std::size_t middle = bytes.size() / 2;
+    places.place(t.name, middle, bytes.subspan(middle));
+    CHECK(outcome_of([&] { places.place(t.name, bytes.size(), to_bytes("x")); }).code ==
+          errc::shape_mismatch);
+    places.place(t.name, 0, bytes.first(middle));
+  }
+  CHECK(outcome_of([&] { places.place("t9", 0, to_bytes("x")); }).code == errc::unknown_name);
+  places.finish();
+  CHECK(slurp(dir / "places") == slurp(dir / "whole"));
   {
     SafetensorsWriter half(dir / "half", declared);
     half.append("t5", std::span<const std::byte>(tensors[5].bytes).first(3));

@@ -53,6 +53,13 @@ struct mixture {
   [[nodiscard]] bool needs_set_abs_max() const {
     return std::ranges::any_of(layers, [](const auto& l) { return l.second.needs_set_abs_max(); });
   }
+  /// The module of the stack that has the weight of an expert, as F says.
+  [[nodiscard]] static std::string stack_of(std::string_view module,
+                                            std::string_view model_type) requires requires {
+    F::stack_of(module, model_type);
+  }
+  { return F::stack_of(module, model_type); }
+
   /// The fewest outputs of a layer whose parts follow those of the outputs before.
   [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight& layer) const {
     return of(layer).rows_at_once(layer);

@@ -3,9 +3,9 @@
 // mlx: weights as mlx-lm and LM Studio load them.
 
 #include <tq/checkpoints/detail/encode_stored.hpp>
+#include <tq/checkpoints/detail/mlx_stacks.hpp>
 #include <tq/checkpoints/detail/tensor_parallel.hpp>
 #include <tq/checkpoints/detail/written_floats.hpp>
-#include <tq/checkpoints/detail/written_names.hpp>
 #include <tq/checkpoints/mlx.hpp>
 #include <tq/checkpoints/scheme_layers.hpp>
 #include <tq/checkpoints/weight_coder.hpp>
@@ -53,15 +53,23 @@ struct mlx {
   }
 
   /// Empty where the layer fits, else the reason. Throws: as `require_valid`.
+  /// Source: mlx-lm 0.32, mlx_lm/models/deepseek_v3.py (sanitize).
   [[nodiscard]] std::string problem(const io::LinearWeight& layer, std::size_t processors) const {
     require_valid();
     if (layer.experts != 0) return "expected a matrix for each expert, got one tensor of all";
+    if (layer.module.ends_with(".kv_b_proj"))
+      return "classes of mlx-lm for DeepSeek-V3 and others divide it and quantize the halves anew";
     io::detail::Shard shard(layer, processors);
     shard.require_inputs(scheme().group_size < 32 ? 32 : scheme().group_size, "its groups");
     return shard.problem;
   }
 
   [[nodiscard]] bool needs_set_abs_max() const { return false; }
+
+  /// The module of the stack that has the weight of an expert, or empty.
+  [[nodiscard]] static std::string stack_of(std::string_view module, std::string_view model_type) {
+    return io::detail::mlx_stack(module, model_type);
+  }
 
   /// The fewest outputs of a layer whose parts follow those of the outputs before.
   [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const { return 1; }
@@ -97,7 +105,7 @@ struct mlx {
 
   /// The value of "quantization_config". A layer is quantized where it has scales, so layers that
   /// stay floats are not listed. Throws: `errc::unsupported` for experts of a model whose class in
-  /// mlx-lm stacks their weights without the scales.
+  /// mlx-lm does not load their stacks.
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
     io::detail::require_mlx_stacks(model);
     const io::detail::MlxScheme s = scheme();
@@ -129,7 +137,7 @@ struct mlx {
       schemes.push_back(own);
       if (own == most->format) continue;
       for (const std::string& module : modules)
-        out[io::detail::mlx_module(module)] = own.quantization_config(model);
+        out[io::detail::mlx_module(module, model.model_type)] = own.quantization_config(model);
     }
     require_mixable(schemes);
     return out;

@@ -53,6 +53,8 @@ class AnyFormat {
   [[nodiscard]] virtual std::vector<std::string> notes() const = 0;
   [[nodiscard]] virtual std::vector<std::string> modules() const = 0;
   [[nodiscard]] virtual std::size_t rows_at_once(const io::LinearWeight& layer) const = 0;
+  [[nodiscard]] virtual std::string stack_of(const std::string& module,
+                                             const std::string& model_type) const = 0;
 };
 
 template <io::WritableFormat F>
@@ -103,6 +105,12 @@ class ErasedFormat final : public AnyFormat {
   std::size_t rows_at_once([[maybe_unused]] const io::LinearWeight& layer) const override {
     if constexpr (requires { format_.rows_at_once(layer); }) return format_.rows_at_once(layer);
     else return 0;
+  }
+  std::string stack_of([[maybe_unused]] const std::string& module,
+                       [[maybe_unused]] const std::string& model_type) const override {
+    if constexpr (requires { F::stack_of(module, model_type); })
+      return F::stack_of(module, model_type);
+    else return {};
   }
 
  private:

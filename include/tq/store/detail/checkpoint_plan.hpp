@@ -2,6 +2,7 @@
 #pragma once
 // CheckpointPlan: the future of every tensor of a model in a format of other programs.
 
+#include <tq/checkpoints/detail/layer_names.hpp>
 #include <tq/checkpoints/model_layers.hpp>
 #include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
@@ -9,6 +10,7 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/model/detail/name_parts.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/checkpoint_options.hpp>
@@ -148,6 +150,52 @@ inline void name_shards(std::vector<OutputShard>& shards) {
   }
 }
 
+// The stacks of experts of a model: their sizes, and the one shard of the output that has each.
+class ExpertStacks {
+ public:
+  // Notes a layer and gives it its place, if the format takes it as part of a stack.
+  void add(WrittenLayer& layer, const AnyFormat& format, const std::string& model_type) {
+    const std::string& module = layer.weight.module;
+    const std::string stack = format.stack_of(module, model_type);
+    if (stack.empty()) return;
+    const std::string rest = module.substr(io::detail::before_experts(module).size() + 9);
+    const std::string number = rest.substr(0, rest.find('.'));  // behind ".experts."
+    if (!tq::detail::is_number(number) || number.size() > 8)
+      raise(errc::unsupported, module + ": expected the number of an expert, got " + number);
+    layer.stack = StackPlace{stack, std::stoul(number)};
+    stacks_[stack].numbers.insert(layer.stack->number);
+    stacks_[stack].shapes.insert({layer.weight.outputs, layer.weight.inputs});
+  }
+  // Tells a layer the size of its stack. Throws: errc::unsupported for a stack with gaps, or of
+  // several shapes.
+  void finish(WrittenLayer& layer) const {
+    if (!layer.stack) return;
+    const auto& [numbers, shapes, shard] = stacks_.at(layer.stack->module);
+    layer.stack->count = numbers.size();
+    if (*numbers.rbegin() + 1 != numbers.size() || shapes.size() != 1)
+      raise(errc::unsupported, layer.stack->module + ": expected experts 0 to " +
+                                   std::to_string(*numbers.rbegin()) + " of one shape, got " +
+                                   std::to_string(numbers.size()) + " of " +
+                                   std::to_string(shapes.size()));
+  }
+  // The shard for the layers of a tensor, of which `own` is the first: that of the stack's first
+  // tensor.
+  [[nodiscard]] std::size_t shard_of(const WrittenLayer& layer, std::size_t own) {
+    if (!layer.stack) return own;
+    std::optional<std::size_t>& shard = stacks_.at(layer.stack->module).shard;
+    if (!shard) shard = own;
+    return *shard;
+  }
+
+ private:
+  struct Stack {
+    std::set<std::size_t> numbers{};
+    std::set<std::pair<std::size_t, std::size_t>> shapes{};
+    std::optional<std::size_t> shard{};
+  };
+  std::map<std::string, Stack> stacks_;
+};
+
 // Job of a tensor: layers, its values where it is quantized now, or itself. Nothing where
 // the output has it not.
 [[nodiscard]] inline std::optional<QuantizeJob> checkpoint_job(const StoredTensor& tensor,
@@ -196,14 +244,19 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
           std::string(format->name()) + ": expected no algorithm, got " + options.algorithm.name);
   LayerDecisions decisions(model, config, *format, options);
   CheckpointPlan plan;
+  plan.model.model_type = io::served_config(config).model_type;
+  ExpertStacks stacks;
   std::unordered_map<std::string, std::shared_ptr<LayersJob>> jobs;
   for (const io::ModelLayer& layer : decisions.layers().layers) {
     std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
     if (!job) job = std::make_shared<LayersJob>(LayersJob{format});
     job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set, layer.set});
     set_algorithm(job->layers.back(), options);
+    stacks.add(job->layers.back(), *format, plan.model.model_type);
     plan.model.quantized.push_back(layer.module);
   }
+  for (auto& [tensor, job] : jobs)
+    for (WrittenLayer& layer : job->layers) stacks.finish(layer);
   plan.left = std::move(decisions.layers().left);
   plan.dropped = std::move(decisions.layers().dropped);
   for (const io::LeftModule& m : plan.left) {
@@ -211,7 +264,6 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
     plan.model.has_float_experts |= !io::detail::before_experts(m.module).empty() &&
                                     model.find(m.module + ".weight") != nullptr;
   }
-  plan.model.model_type = io::served_config(config).model_type;
   plan.model.dtype = decisions.dtype();
   plan.tensors.shards = empty_shards(model, sharded);
   if (sharded) name_shards(plan.tensors.shards);
@@ -223,8 +275,10 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
     const auto found = jobs.find(t.name);
     std::optional<QuantizeJob> job =
         checkpoint_job(t, found == jobs.end() ? nullptr : found->second, plan);
-    if (job)
-      plan.tensors.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(*std::move(job));
+    if (!job) continue;
+    std::size_t shard = sharded ? first_shard(model, t) : 0;
+    if (job->layers) shard = stacks.shard_of(job->layers->layers.front(), shard);
+    plan.tensors.shards[shard].jobs.push_back(*std::move(job));
   }
   add_others(
       plan.tensors, model, sharded,

@@ -78,7 +78,7 @@ std::span<const float> read_rows(FloatReader<Model>& floats, const StoredTensor&
 class LayerParts {
  public:
   LayerParts(const LayersJob& job, const WrittenLayer& layer, ShardWriter& out)
-      : declared_(job.format->declarations(layer.weight)), out_(out) {
+      : layer_(layer), declared_(job.format->declarations(layer.weight)), out_(out) {
     for (const io::TensorDecl& part : declared_) left_.push_back(*part.bytes());
   }
   void append(const std::vector<io::Tensor>& parts) {
@@ -88,7 +88,7 @@ class LayerParts {
               "part " + io::shown(declared_[i].name));
       if (left_[i] == 0) continue;
       require(parts[i].bytes.size() <= left_[i], "bytes for the shape of " + declared_[i].name);
-      out_.append(declared_[i].name, parts[i].bytes);
+      write(declared_[i], left_[i], parts[i].bytes);
       left_[i] -= parts[i].bytes.size();
     }
   }
@@ -102,6 +102,14 @@ class LayerParts {
     if (!holds) raise(errc::shape_mismatch, "expected " + expected + " from the format");
   }
 
+  // `left`: bytes of the part that are not written yet.
+  void write(const io::TensorDecl& part, std::uint64_t left, std::span<const std::byte> bytes) {
+    if (!layer_.stack) return out_.append(part.name, bytes);
+    const std::uint64_t end = (layer_.stack->number + 1) * *part.bytes();
+    out_.place(layer_.stack->name(part, layer_.weight.module), end - left, bytes);
+  }
+
+  const WrittenLayer& layer_;
   std::vector<io::TensorDecl> declared_;
   std::vector<std::uint64_t> left_;
   ShardWriter& out_;

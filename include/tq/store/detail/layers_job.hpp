@@ -23,6 +23,18 @@
 
 namespace tq::store::detail {
 
+// Where the weight of an expert is in the tensors of all experts of its layer.
+struct StackPlace {
+  std::string module;      // of the stack
+  std::size_t number = 0;  // of the expert
+  std::size_t count = 0;   // of experts
+
+  // The tensor of all experts for a part of this expert's weight. The first expert declares it.
+  [[nodiscard]] std::string name(const io::TensorDecl& part, const std::string& own) const {
+    return module + part.name.substr(own.size());
+  }
+};
+
 // A layer, and where its matrix is.
 struct WrittenLayer {
   io::LinearWeight weight;
@@ -30,6 +42,7 @@ struct WrittenLayer {
   std::string scale_set, set;                  // as those of ModelLayer
   std::optional<WeightAlgorithm> algorithm{};  // its `inputs` are named, if it takes a Hessian
   std::optional<WeightReport> report{};  // of the algorithm, once it was at work; or a fallback
+  std::optional<StackPlace> stack{};     // if its parts are in tensors of all experts
 
   [[nodiscard]] std::uint64_t elements() const {
     return std::uint64_t{weight.outputs} * weight.inputs * std::max<std::size_t>(weight.experts, 1);
@@ -47,14 +60,23 @@ struct LayersJob {
 
   [[nodiscard]] std::vector<io::TensorDecl> declarations() const {
     std::vector<io::TensorDecl> all;
-    for (const WrittenLayer& layer : layers)
-      for (io::TensorDecl& part : format->declarations(layer.weight))
+    for (const WrittenLayer& layer : layers) {
+      if (layer.stack && layer.stack->number != 0) continue;
+      for (io::TensorDecl& part : format->declarations(layer.weight)) {
+        if (layer.stack) {
+          part.name = layer.stack->name(part, layer.weight.module);
+          part.shape.insert(part.shape.begin(), layer.stack->count);
+        }
         all.push_back(std::move(part));
+      }
+    }
     return all;
   }
+  // Of the parts of its layers.
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
-    for (const io::TensorDecl& part : declarations()) sum += *part.bytes();
+    for (const WrittenLayer& layer : layers)
+      for (const io::TensorDecl& part : format->declarations(layer.weight)) sum += *part.bytes();
     return sum;
   }
   [[nodiscard]] bool has_algorithm() const {

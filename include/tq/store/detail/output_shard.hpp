@@ -93,7 +93,7 @@ inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents
   if (is_quantized())
     for (const StoredPart& part : encoding->parts)
       list.push_back({part.name(source->name), part.dtype, part.shape});
-  else
+  else if (!source->shares_parts())
     for (PartPlace& part : model.places(*source)) list.push_back(std::move(part.declaration));
   return list;
 }

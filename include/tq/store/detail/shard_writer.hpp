@@ -9,6 +9,7 @@
 #include <tq/store/pieces.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -19,7 +20,7 @@
 namespace tq::store::detail {
 
 // Until `finish`, the file has another name. Threads may append at once, each to tensors of its
-// own.
+// own, and place bytes in any tensor.
 class ShardWriter {
  public:
   // Throws: as io::SafetensorsWriter.
@@ -35,6 +36,11 @@ class ShardWriter {
   void append(const std::string& name, std::span<const std::byte> bytes) {
     const std::lock_guard lock(mutex_);
     writer_.append(name, bytes);
+  }
+  // Bytes of a tensor that threads share, from its byte number `begin` on.
+  void place(const std::string& name, std::uint64_t begin, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    writer_.place(name, begin, bytes);
   }
   // Where the parts of a pooled tensor go.
   [[nodiscard]] std::span<std::byte> pooled(const QuantizeJob& job) {

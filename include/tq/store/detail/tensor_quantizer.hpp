@@ -119,6 +119,7 @@ void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
 
 template <class Model>
 void TensorQuantizer<Model>::copy(const QuantizeJob& job, ShardWriter& out) {
+  if (job.source->shares_parts()) return;
   for (const PartPlace& part : model_.places(*job.source)) {
     constexpr std::uint64_t piece = std::uint64_t{1} << 18;
     for (std::uint64_t at = 0; at < part.size(); at += piece)

@@ -146,6 +146,7 @@ TEST_CASE("layers that an engine cannot run stay floats, with the reason",
       {problem(mxfp4{}, "experts.up_proj", 256, 48, 1, 4), "expected a multiple of 32"},
       {problem(mlx{}, "up_proj", 256, 96), "expected a multiple of 64 (its groups), got 96"},
       {problem(mlx{"nvfp4"}, "up_proj", 256, 48), "expected a multiple of 32"},
+      {problem(mlx{}, "a.kv_b_proj", 256, 128), "quantize the halves anew"},
       {problem(mlx{}, "up_proj", 0, 0), "expected a multiple of 64"},
   };
   for (const Case& c : cases) {
@@ -195,10 +196,10 @@ TEST_CASE("configurations have the keys that engines read", "[checkpoints][forma
   CHECK((int8["load_in_8bit"] == true && int8["load_in_4bit"] == false));
   CHECK(mlx{"affine", 6, 32}.quantization_config(model) ==
         json(R"({"group_size": 32, "bits": 6, "mode": "affine"})"));
-  test::raises(errc::unsupported, {"whose experts mlx-lm loads", "qwen3_moe", "experts.1.up_proj"},
-               [] {
+  test::raises(errc::unsupported,
+               {"whose stacks of experts mlx-lm loads", "qwen3_next", "experts.1.up_proj"}, [] {
                  (void)mlx{}.quantization_config(
-                     {{"a.q_proj", "a.experts.1.up_proj"}, {}, "qwen3_moe", DType::bf16});
+                     {{"a.q_proj", "a.experts.1.up_proj"}, {}, "qwen3_next", DType::bf16});
                });
   CHECK(mlx{}.quantization_config({{"a.experts.1.w1"}, {}, "mixtral", DType::bf16})["bits"] == 4);
   CHECK(mlx{"nvfp4"}.more_config(mlx{"nvfp4"}.quantization_config(model)) ==

@@ -91,7 +91,8 @@ TEST_CASE("a mixture of MLX names the layers that differ, and experts as one sta
   auto model = model_of({block + "self_attn.o_proj", block + "mlp.shared_expert.down_proj",
                          block + "block_sparse_moe.experts.0.w2", experts + "0.up_proj",
                          experts + "1.up_proj"});
-  test::raises(tq::errc::unsupported, {"mlx: expected a type of model whose experts", "\"llama\""},
+  test::raises(tq::errc::unsupported,
+               {"mlx: expected a type of model whose stacks of experts", "\"llama\""},
                [&] { (void)mixed.quantization_config(model); });
   model.model_type = "qwen2_moe";
   const Json config = mixed.quantization_config(model);
