@@ -67,6 +67,8 @@ class LayerFinder {
     const tq::detail::NameParts parts(t.name);
     if (t.shape.size() == 3 && (parts.is_of_experts() || is_stack(parts)))
       return take_stack(t, module, parts);
+    if (t.shape.size() == 2 && is_flat_stack(parts))
+      return leave(module, "fused experts, which engines load in float alone");
     if (t.shape.size() != 2 || !t.name.ends_with(".weight")) return;
     const NodeKind kind = guess_node_kind(t.name, t.shape, sizes_);
     if (kind == NodeKind::embedding || kind == NodeKind::norm || kind == NodeKind::position) return;
@@ -146,6 +148,12 @@ class LayerFinder {
   // Stacks of experts beside their router, without "experts" in their names (Granite, JetMoE).
   [[nodiscard]] static bool is_stack(const tq::detail::NameParts& parts) {
     return parts.last() == "input_linear" || parts.last() == "output_linear";
+  }
+
+  // The experts of DBRX, one below the other in a matrix "experts.mlp.w1".
+  [[nodiscard]] static bool is_flat_stack(const tq::detail::NameParts& parts) {
+    static constexpr std::array<std::string_view, 3> names{"w1", "v1", "w2"};
+    return parts.is_of_experts() && tq::detail::is_one_of(parts.whole_last(), names);
   }
 
   // Experts in one tensor [experts, outputs, inputs] or [experts, inputs, outputs].
