@@ -9,7 +9,10 @@
 
 #include <tq/store/dequantize_model.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +30,19 @@ struct Output {
   [[nodiscard]] const std::string& reason() const { return from->copied; }
 };
 
+std::size_t decoded_of(const std::vector<Output>& outputs) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(outputs, [](const Output& o) { return o.from->is_decoded; }));
+}
+
 std::vector<Output> outputs_of(const tq::ConversionReport& report) {
   std::vector<Output> out;
+  std::set<const tq::io::TensorDecl*> stacks;
   for (const tq::ConvertedTensor& t : report.tensors) {
+    if (t.stack) {
+      if (stacks.insert(t.stack.get()).second) out.push_back({*t.stack, &t});
+      continue;
+    }
     if (t.is_decoded) {
       out.push_back({{t.source->name, t.source->dtype, t.source->shape}, &t});
       continue;
@@ -56,10 +69,11 @@ void print_json_report(const tq::ConversionReport& report, const DequantizeOptio
                     {"output", options.out},
                     {"tensors", std::move(list)},
                     {"left_out", names_of(report.left_out)},
+                    {"notes", report.notes},
                     {"files_not_copied", report.files_not_copied},
                     {"total",
                      {{"tensors", outputs.size()},
-                      {"dequantized", total.decoded},
+                      {"dequantized", decoded_of(outputs)},
                       {"bytes_before", total.bytes_before},
                       {"bytes_after", total.bytes_after}}}};
   if (report.reused_shards)
@@ -70,10 +84,11 @@ void print_json_report(const tq::ConversionReport& report, const DequantizeOptio
 void print_report(const tq::ConversionReport& report) {
   const tq::ConversionTotals total = report.totals();
   const std::vector<Output> outputs = outputs_of(report);
-  std::cout << total.decoded << " of " << outputs.size() << " tensors dequantized; "
+  std::cout << decoded_of(outputs) << " of " << outputs.size() << " tensors dequantized; "
             << grouped(total.bytes_before) << " bytes before, " << grouped(total.bytes_after)
             << " after\n";
   print_reused(report.shards, report.reused_shards);
+  for (const std::string& note : report.notes) std::cout << note << '\n';
   for (const Output& output : outputs)
     if (!output.reason().empty())
       std::cout << "copied, as the weight it is part of cannot be read: "

@@ -2,6 +2,7 @@
 #pragma once
 // ConvertedTensor: a tensor of a model that was converted.
 
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/store/nonfinite_counts.hpp>
@@ -25,6 +26,9 @@ struct ConvertedTensor {
   store::NonFiniteCounts nonfinite{};
   /// The results of an algorithm that takes Hessians, or of its fallback.
   std::optional<WeightReport> weights{};
+
+  /// The tensor of the output that has it with other experts, or null: it has one of its own.
+  std::shared_ptr<const io::TensorDecl> stack{};
 
   [[nodiscard]] bool is_quantized() const noexcept { return encoding != nullptr; }
   [[nodiscard]] std::uint64_t bytes_after() const {

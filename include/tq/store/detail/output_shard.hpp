@@ -2,6 +2,7 @@
 #pragma once
 // A file of the output: its tensors, their parts and its text pairs.
 
+#include <tq/checkpoints/model_layer.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -35,6 +36,8 @@ struct QuantizeJob : ConvertedTensor {
   std::shared_ptr<LayersJob> layers{};    // that it becomes in a format of other programs, or null
   std::optional<WeightAlgorithm> algorithm{};  // that is not rtn; its `inputs` are named
   std::size_t inputs = 0;                      // of the Hessian of the algorithm, of all groups
+  io::MatrixPlace in_stack{};                  // where its matrix is in `stack`
+  bool declares_stack = false;                 // for all tensors in it
   std::optional<std::uint64_t> pooled{};  // where its parts begin in the pool, if they are there
 
   // The tensors of the output that it becomes, without what is in the pool.
@@ -86,7 +89,8 @@ inline std::vector<Described> described(const std::vector<QuantizeJob>& jobs) {
 }
 
 inline std::vector<io::TensorDecl> QuantizeJob::declarations(const ModelContents& model) const {
-  if (pooled) return {};
+  if (pooled || (stack && !declares_stack)) return {};
+  if (stack) return {*stack};
   if (layers) return layers->declarations();
   if (is_decoded) return {{source->name, decoded_as.value_or(source->dtype), source->shape}};
   std::vector<io::TensorDecl> list;
@@ -105,7 +109,10 @@ inline std::uint64_t QuantizeJob::working_bytes() const {
   if (used == nullptr && !is_decoded) return 0;
   const std::uint64_t decoded =
       source->foreign ? source->bytes + 2 * sizeof(float) * source->elements() : 0;
-  if (used == nullptr) return decoded;
+  const std::uint64_t turned = stack && !in_stack.is_dense(source->shape.back())
+                                   ? 2 * sizeof(float) * source->elements()
+                                   : 0;
+  if (used == nullptr) return decoded + turned;
   // Ranges, parameters, what is stored of them, and means where they are asked for.
   const std::uint64_t of_block =
       used->spec.calibrator == tq::detail::min_max_calibrator::name ? 48 : 160;

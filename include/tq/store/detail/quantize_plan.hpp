@@ -11,6 +11,7 @@
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/detail/decisions.hpp>
 #include <tq/store/detail/digest.hpp>
+#include <tq/store/detail/fused_experts.hpp>
 #include <tq/store/detail/output_shard.hpp>
 #include <tq/store/detail/scheme_choice.hpp>
 #include <tq/store/error_context.hpp>
@@ -220,6 +221,8 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
   QuantizePlan plan{{{"skip_unreadable", options.skip_unreadable}}, empty_shards(model, sharded)};
   for (OutputShard& shard : plan.shards) shard.is_described = false;
   Model reader = reading.another();
+  FusedExperts experts(model, model.files().front().parent_path() / "config.json");
+  if (std::string note = experts.note(); !note.empty()) plan.notes.push_back(std::move(note));
   for (const StoredTensor& t : model.tensors()) {
     QuantizeJob job;
     job.source = &t;
@@ -227,7 +230,12 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
     else if (options.skip_unreadable)
       job.copied = in_memory(t, [&] { return decoding_problem(reader, t); });
     job.is_decoded = (t.plain == nullptr || !t.blocks.empty()) && job.copied.empty();
-    plan.shards[sharded ? first_shard(model, t) : 0].jobs.push_back(std::move(job));
+    if (!job.copied.empty() && t.foreign && t.foreign->experts != 0)
+      raise(errc::unsupported, "tensor " + io::shown(t.name) + ": " + job.copied +
+                                   "; the other experts of its stack cannot be read without it");
+    experts.place(job);
+    const std::size_t shard = experts.shard_of(job, sharded ? first_shard(model, t) : 0);
+    plan.shards[shard].jobs.push_back(std::move(job));
   }
   add_others(
       plan, model, sharded, [&](const std::string&) { return options.skip_unreadable; },

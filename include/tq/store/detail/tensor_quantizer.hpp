@@ -2,6 +2,8 @@
 #pragma once
 // Takes tensors to the output, quantized, decoded or as they are.
 
+#include <tq/checkpoints/detail/transposed.hpp>
+#include <tq/checkpoints/model_layer.hpp>
 #include <tq/error.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/compare.hpp>
@@ -89,6 +91,7 @@ class TensorQuantizer {
  private:
   void copy(const QuantizeJob& job, ShardWriter& out);
   void decode(const QuantizeJob& job, ShardWriter& out);
+  void decode_into_stack(const QuantizeJob& job, ShardWriter& out);
   void quantize(QuantizeJob& job, ShardWriter& out);
   template <class Put>
   void encode(QuantizeJob& job, Put&& put);
@@ -111,6 +114,7 @@ template <class Model>
 void TensorQuantizer<Model>::run(QuantizeJob& job, ShardWriter& out) {
   in_memory(*job.source, [&] {
     if (job.layers) write_layers(model_, floats_, *job.source, *job.layers, hessians_, out);
+    else if (job.stack) hinting_skip([&] { decode_into_stack(job, out); });
     else if (job.is_decoded) decode(job, out);
     else if (job.is_quantized()) naming(job.source->name, [&] { quantize(job, out); });
     else copy(job, out);
@@ -142,6 +146,25 @@ void TensorQuantizer<Model>::decode(const QuantizeJob& job, ShardWriter& out) {
       });
     });
   });
+}
+
+// Writes a matrix to its place among those of other experts.
+template <class Model>
+void TensorQuantizer<Model>::decode_into_stack(const QuantizeJob& job, ShardWriter& out) {
+  const StoredTensor& t = *job.source;
+  const io::MatrixPlace& place = job.in_stack;
+  const std::size_t size = bits(t.dtype) / 8, outputs = t.shape[0], inputs = t.shape[1];
+  if (place.is_dense(inputs))
+    return for_each_piece(t.elements(), [&](std::size_t first, std::size_t count) {
+      out.place(job.stack->name, (place.first + first) * size, model_.piece(t, first, count));
+    });
+  back_.resize(outputs * inputs);
+  tq::detail::transpose(floats_.all(t, {0, outputs * inputs}), outputs, inputs, std::span(back_));
+  codes_.resize(outputs * size);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    io::from_float32(std::span<const float>(back_).subspan(i * outputs, outputs), t.dtype, codes_);
+    out.place(job.stack->name, (place.first + i * place.input_stride) * size, codes_);
+  }
 }
 
 template <class Model>
