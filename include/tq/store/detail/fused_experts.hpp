@@ -134,7 +134,7 @@ class FusedExperts {
     return config.is_object() ? io::served_config(config).model_type : std::string();
   }
 
-  // Of "a.mlp.experts.3.up_proj.weight": "a.mlp", "up_proj" and 3.
+  // The parts of a name: "a.mlp", "up_proj" and 3 of "a.mlp.experts.3.up_proj.weight".
   [[nodiscard]] static std::optional<Expert> expert_of(const StoredTensor& t) {
     const std::string mixture = io::detail::before_experts(t.name);
     if (mixture.empty() || t.shape.size() != 2 || !t.name.ends_with(".weight")) return std::nullopt;

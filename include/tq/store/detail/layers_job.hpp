@@ -72,7 +72,7 @@ struct LayersJob {
     }
     return all;
   }
-  // Of the parts of its layers.
+  // The bytes of the parts of all layers.
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     for (const WrittenLayer& layer : layers)
