@@ -17,6 +17,8 @@ struct LinearWeight {
   std::size_t experts = 0;    ///< more than 0: the weight is [experts, outputs, inputs]
   std::size_t band_of = 0;    ///< more than 0: a band of rows of a layer with so many outputs
   float set_abs_max = 0.0f;   ///< largest magnitude of its fused set (`needs_set_abs_max`), else 0
+  /// Largest magnitude of the inputs of its fused set (`needs_inputs_abs_max`), else 0.
+  float inputs_abs_max = 0.0f;
 };
 
 }  // namespace tq::io

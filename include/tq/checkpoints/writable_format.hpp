@@ -28,6 +28,7 @@ namespace tq::io {
 ///                                  tensor parallelism; else the reason, and its fused set stays
 ///                                  float
 ///     needs_set_abs_max()          whether a fused set has one scale
+///     needs_inputs_abs_max(layer)  optional: whether a part holds a scale of activations
 ///     declarations(layer)          names, types and shapes of the parts, in their order
 ///     quantize(layer, values)      the parts of float32 values [outputs, inputs]
 ///                                  with an optional last argument, a WeightCoder* that chooses

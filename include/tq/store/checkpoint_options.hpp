@@ -3,6 +3,7 @@
 // CheckpointOptions: how write_checkpoint works.
 
 #include <tq/scheme/weight_algorithm.hpp>
+#include <tq/store/activation_ranges.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/name_patterns.hpp>
 #include <tq/store/team.hpp>
@@ -24,6 +25,8 @@ struct CheckpointOptions {
   /// "transformers": a model that transformers does not load in the format is an error; otherwise
   /// the report says so.
   std::string engine{};
+  /// Magnitudes of the inputs of layers, for formats that store a scale of activations.
+  const ActivationRanges* inputs = nullptr;
   std::size_t jobs = 1;               ///< threads; the bytes of the output do not depend on it
   bool overwrite = false;             ///< replace what is in the place of the output
   const store::Team* team = nullptr;  ///< ranks that share the shards; null: this process alone

@@ -17,6 +17,19 @@ namespace tq::io::detail {
 // The tensors of a scheme.
 enum class CompressedParts : std::uint8_t { packed, int8, float8, block8, nvfp4, mxfp4, mxfp8 };
 
+// A scale of activations beside a weight, which is made of the largest magnitude `most`: m / most
+// as a multiplier, most / m as a divisor.
+struct StoredInputScale {
+  std::string_view name{};  // after the module; empty: engines find the scale as they run
+  float most = 0.0f;
+  bool divides = false;
+
+  [[nodiscard]] bool is_stored() const noexcept { return !name.empty(); }
+  [[nodiscard]] float of(float magnitude) const noexcept {
+    return divides ? most / magnitude : magnitude / most;
+  }
+};
+
 struct CompressedScheme {
   std::string_view name;    // of the option
   std::string_view format;  // of the configuration
@@ -28,6 +41,7 @@ struct CompressedScheme {
   std::string_view activations;        // their strategy; empty: they stay floats
   std::string_view note;               // the engines that run it, where not all do
   std::string_view activation_type{};  // of activations of 8 bits; empty: they are as the weights
+  StoredInputScale input_scale{};
 };
 
 inline constexpr std::string_view float8_note =
@@ -36,7 +50,7 @@ inline constexpr std::string_view float8_note =
 inline constexpr std::string_view mx_note =
     "vLLM on compute capability 10.0, or weight-only (Marlin) from 8.0 on; transformers";
 
-inline constexpr std::array<CompressedScheme, 13> compressed_schemes{{
+inline constexpr std::array<CompressedScheme, 15> compressed_schemes{{
     {"int4", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "", ""},
     {"int8", "pack-quantized", CompressedParts::packed, 8, "int", "group", 0, "", "",
      "vLLM on GPUs only, and transformers"},
@@ -58,6 +72,32 @@ inline constexpr std::array<CompressedScheme, 13> compressed_schemes{{
      "torch.float8_e4m3fn", "",
      "vLLM and SGLang; transformers decodes dense models in bfloat16, and mixtures of experts "
      "wrongly without an error (transformers#48371)"},
+    {"fp8-static",
+     "float-quantized",
+     CompressedParts::float8,
+     8,
+     "float",
+     "channel",
+     0,
+     "",
+     "tensor",
+     float8_note,
+     "",
+     {".input_scale", 448, false}},
+    {"nvfp4-w4a4",
+     "nvfp4-pack-quantized",
+     CompressedParts::nvfp4,
+     4,
+     "float",
+     "tensor_group",
+     16,
+     "torch.float8_e4m3fn",
+     "tensor_group",
+     "vLLM on compute capability 10.0, or weight-only from 7.5 on; transformers decodes dense "
+     "models "
+     "in bfloat16, and mixtures of experts wrongly without an error (transformers#48371)",
+     "",
+     {".input_global_scale", 2688, true}},
     {"mxfp4", "mxfp4-pack-quantized", CompressedParts::mxfp4, 4, "float", "group", 32,
      "torch.uint8", "", mx_note},
     {"mxfp4-dynamic", "mxfp4-pack-quantized", CompressedParts::mxfp4, 4, "float", "group", 32,
@@ -84,17 +124,19 @@ struct CompressedCodes {
   int bits;
   std::string_view type, scale_type, strategy;
   std::size_t group_size;
-  bool is_symmetric, is_dynamic;
+  bool is_symmetric;
+  Json dynamic;          // true, false or "local"
+  const char* observer;  // null: none
 };
 
 // The arguments of weights or activations with all keys, as llm-compressor writes them.
 [[nodiscard]] inline Json quantization_args(const CompressedCodes& codes) {
   Json out{{"actorder", nullptr},
            {"block_structure", nullptr},
-           {"dynamic", codes.is_dynamic},
+           {"dynamic", codes.dynamic},
            {"group_size", nullptr},
            {"num_bits", codes.bits},
-           {"observer", codes.is_dynamic ? Json() : Json("memoryless_minmax")},
+           {"observer", codes.observer == nullptr ? Json() : Json(codes.observer)},
            {"observer_kwargs", Json::object()},
            {"scale_dtype", codes.scale_type.empty() ? Json() : Json(codes.scale_type)},
            {"strategy", codes.strategy},
@@ -106,15 +148,20 @@ struct CompressedCodes {
   return out;
 }
 
-// The arguments of activations, whose scales engines find as they run; null where they stay floats.
+// The arguments of activations; null where they stay floats.
 [[nodiscard]] inline Json activation_args(const CompressedScheme& s, std::size_t group_size) {
   if (s.activations.empty()) return {};
-  CompressedCodes codes{s.bits, s.type, s.scale_type, s.activations, group_size, true, true};
+  CompressedCodes codes{s.bits,     s.type, s.scale_type, s.activations,
+                        group_size, true,   true,         nullptr};
   if (!s.activation_type.empty()) {
     codes.bits = 8;
     codes.type = s.activation_type;
   }
-  if (s.activations == "token") codes.group_size = 0;
+  if (s.input_scale.is_stored()) {
+    codes.dynamic = s.activations == "tensor" ? Json(false) : Json("local");
+    codes.observer = "minmax";
+  }
+  if (s.activations == "token" || s.activations == "tensor") codes.group_size = 0;
   else if (s.parts == CompressedParts::block8) codes.group_size = 128;
   return quantization_args(codes);
 }
@@ -126,7 +173,7 @@ struct CompressedCodes {
   const bool is_channel = s.parts == CompressedParts::packed && group_size == 0;
   const CompressedCodes weights{
       s.bits,     s.type,       s.scale_type, is_channel ? "channel" : s.strategy,
-      group_size, is_symmetric, false};
+      group_size, is_symmetric, false,        "memoryless_minmax"};
   return {{"format", s.format},
           {"input_activations", activation_args(s, group_size)},
           {"output_activations", nullptr},

@@ -29,9 +29,10 @@ namespace tq::format {
 /// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w4a8" and
 /// "w4afp8" with the weights of "int4" and activations in int8 and float8, "w8a8" with int8
 /// activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
-/// 128 x 128, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic" with activations of
-/// the same type.
-/// Source: compressed-tensors, quantization/quant_args.py and compressors/; llm-compressor.
+/// 128 x 128, "fp8-static" and "nvfp4-w4a4" with scales of activations that are stored and need
+/// `CheckpointOptions::inputs`, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic"
+/// with activations of the same type. Source: compressed-tensors, quantization/quant_args.py and
+/// compressors/; llm-compressor.
 struct compressed_tensors {
   static constexpr std::string_view name = "compressed-tensors", metadata = "pt";
   static constexpr bool takes_experts_whole = false, takes_head = true;
@@ -93,6 +94,11 @@ struct compressed_tensors {
   /// Whether the largest magnitude of a fused set has to be known: NVFP4 has one scale for it.
   [[nodiscard]] bool needs_set_abs_max() const { return parts() == Parts::nvfp4; }
 
+  /// Whether a part holds a scale of activations.
+  [[nodiscard]] bool needs_inputs_abs_max(const io::LinearWeight&) const {
+    return input_scale().is_stored();
+  }
+
   /// The fewest outputs of a layer whose parts follow those of the outputs before.
   [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight&) const {
     if (parts() == Parts::block8) return 128;
@@ -101,13 +107,10 @@ struct compressed_tensors {
 
   /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
-    switch (parts()) {
-      case Parts::packed: return checkpoints::CompressedTensors::declarations(layer, integers());
-      case Parts::int8: return checkpoints::Int8Scaled::declarations(layer);
-      case Parts::mxfp4: return checkpoints::Mxfp4::declarations(layer);
-      case Parts::nvfp4: return checkpoints::Nvfp4::declarations(layer, divisor);
-      default: return checkpoints::ScaledFloat8::declarations(layer, float8(layer));
-    }
+    std::vector<io::TensorDecl> out = weight_declarations(layer);
+    if (input_scale().is_stored())
+      out.push_back({layer.module + std::string(input_scale().name), io::DType::f32, {1}});
+    return out;
   }
 
   /// The parts of float32 values, rounded to the nearest codes of stored scales. Throws:
@@ -148,14 +151,16 @@ struct compressed_tensors {
   /// scales that the format does not store exactly.
   [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                              const CheckpointTensor& weight) const {
-    switch (parts()) {
-      case Parts::packed:
-        return checkpoints::CompressedTensors::save<default_backend>(layer, integers(), weight);
-      case Parts::int8: return checkpoints::Int8Scaled::save(layer, weight);
-      case Parts::mxfp4: return checkpoints::Mxfp4::save(layer, weight);
-      case Parts::nvfp4: return checkpoints::Nvfp4::save(layer, divisor, weight);
-      default: return checkpoints::ScaledFloat8::save(layer, float8(layer), weight);
-    }
+    std::vector<io::Tensor> out = saved_weight(layer, weight);
+    if (!input_scale().is_stored()) return out;
+    if (!(layer.inputs_abs_max > 0))
+      raise(errc::bad_argument,
+            "compressed-tensors: expected the largest magnitude of the inputs for " + scheme +
+                ", got none");
+    const float scale = input_scale().of(layer.inputs_abs_max);
+    out.push_back(io::from_values<float>(layer.module + std::string(input_scale().name), {1},
+                                         std::span<const float>(&scale, 1)));
+    return out;
   }
 
   /// The value of "quantization_config". Layers that stay floats are ignored by their names, which
@@ -207,6 +212,30 @@ struct compressed_tensors {
   static constexpr auto divisor = io::detail::Nvfp4Scales::Kind::divisor;
 
   [[nodiscard]] Parts parts() const { return io::detail::compressed_scheme(scheme).parts; }
+  [[nodiscard]] const io::detail::StoredInputScale& input_scale() const {
+    return io::detail::compressed_scheme(scheme).input_scale;
+  }
+  [[nodiscard]] std::vector<io::TensorDecl> weight_declarations(
+      const io::LinearWeight& layer) const {
+    switch (parts()) {
+      case Parts::packed: return checkpoints::CompressedTensors::declarations(layer, integers());
+      case Parts::int8: return checkpoints::Int8Scaled::declarations(layer);
+      case Parts::mxfp4: return checkpoints::Mxfp4::declarations(layer);
+      case Parts::nvfp4: return checkpoints::Nvfp4::declarations(layer, divisor);
+      default: return checkpoints::ScaledFloat8::declarations(layer, float8(layer));
+    }
+  }
+  [[nodiscard]] std::vector<io::Tensor> saved_weight(const io::LinearWeight& layer,
+                                                     const CheckpointTensor& weight) const {
+    switch (parts()) {
+      case Parts::packed:
+        return checkpoints::CompressedTensors::save<default_backend>(layer, integers(), weight);
+      case Parts::int8: return checkpoints::Int8Scaled::save(layer, weight);
+      case Parts::mxfp4: return checkpoints::Mxfp4::save(layer, weight);
+      case Parts::nvfp4: return checkpoints::Nvfp4::save(layer, divisor, weight);
+      default: return checkpoints::ScaledFloat8::save(layer, float8(layer), weight);
+    }
+  }
   // Whether the scheme runs on Hopper alone.
   [[nodiscard]] bool is_for_hopper() const { return scheme == "w4afp8"; }
   [[nodiscard]] io::IntegerScheme integers() const {

@@ -60,6 +60,12 @@ struct mixture {
   }
   { return F::stack_of(module, model_type); }
 
+  /// Whether the layer has a scale of activations.
+  [[nodiscard]] bool needs_inputs_abs_max([[maybe_unused]] const io::LinearWeight& layer) const {
+    if constexpr (requires { of(layer).needs_inputs_abs_max(layer); })
+      return of(layer).needs_inputs_abs_max(layer);
+    else return false;
+  }
   /// The fewest outputs of a layer whose parts follow those of the outputs before.
   [[nodiscard]] std::size_t rows_at_once(const io::LinearWeight& layer) const {
     return of(layer).rows_at_once(layer);

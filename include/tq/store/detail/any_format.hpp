@@ -37,6 +37,7 @@ class AnyFormat {
   [[nodiscard]] virtual std::string problem(const io::LinearWeight& layer,
                                             std::size_t shards) const = 0;
   [[nodiscard]] virtual bool needs_set_abs_max() const = 0;
+  [[nodiscard]] virtual bool needs_inputs_abs_max(const io::LinearWeight& layer) const = 0;
   [[nodiscard]] virtual std::vector<io::TensorDecl> declarations(
       const io::LinearWeight& layer) const = 0;
   // `coder` may be null. Throws: as the format; `errc::unsupported` for a coder, where the format
@@ -70,6 +71,11 @@ class ErasedFormat final : public AnyFormat {
     return format_.problem(layer, shards);
   }
   bool needs_set_abs_max() const override { return format_.needs_set_abs_max(); }
+  bool needs_inputs_abs_max([[maybe_unused]] const io::LinearWeight& layer) const override {
+    if constexpr (requires { format_.needs_inputs_abs_max(layer); })
+      return format_.needs_inputs_abs_max(layer);
+    else return false;
+  }
   std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const override {
     return format_.declarations(layer);
   }

@@ -18,6 +18,7 @@
 #include <tq/store/detail/chosen_algorithm.hpp>
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
+#include <tq/store/detail/set_inputs.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
 
@@ -247,16 +248,18 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
   plan.model.model_type = io::served_config(config).model_type;
   ExpertStacks stacks;
   std::unordered_map<std::string, std::shared_ptr<LayersJob>> jobs;
+  std::vector<LayersJob*> all_jobs;  // in the order of the model
   for (const io::ModelLayer& layer : decisions.layers().layers) {
     std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
-    if (!job) job = std::make_shared<LayersJob>(LayersJob{format});
+    if (!job) all_jobs.push_back((job = std::make_shared<LayersJob>(LayersJob{format})).get());
     job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set, layer.set});
     set_algorithm(job->layers.back(), options);
     stacks.add(job->layers.back(), *format, plan.model.model_type);
     plan.model.quantized.push_back(layer.module);
   }
-  for (auto& [tensor, job] : jobs)
+  for (LayersJob* const job : all_jobs)
     for (WrittenLayer& layer : job->layers) stacks.finish(layer);
+  const std::string inputs = set_inputs(*format, all_jobs, options.inputs);
   plan.left = std::move(decisions.layers().left);
   plan.dropped = std::move(decisions.layers().dropped);
   for (const io::LeftModule& m : plan.left) {
@@ -289,6 +292,7 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
   plan.tensors.options = {{"format", std::string(format->name())},
                           {"config", format->quantization_config(plan.model)},
                           {"layers", plan.model.quantized}};
+  if (!inputs.empty()) plan.tensors.options["inputs"] = inputs;
   add_algorithms(plan.tensors, options.hessians);
   return plan;
 }

@@ -2,6 +2,7 @@
 #include <tq/checkpoints/format/compressed_tensors.hpp>
 
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "support/error_check.hpp"
@@ -142,6 +143,32 @@ TEST_CASE("NVFP4 of compressed-tensors has one global scale for a fused set",
                [&] { (void)compressed_tensors{"nvfp4"}.quantize(layer.weight, layer.view()); });
 }
 
+TEST_CASE("scales of activations are stored beside the parts of the weight",
+          "[checkpoints][format]") {
+  for (const auto& [scheme, plain, name, scale] :
+       {std::tuple("fp8-static", "fp8", ".input_scale", 3.5f / 448),
+        std::tuple("nvfp4-w4a4", "nvfp4", ".input_global_scale", 2688 / 3.5f)}) {
+    INFO(scheme);
+    Layer layer(48, 128, DType::bf16);
+    const compressed_tensors format{scheme};
+    format.require_valid();
+    CHECK(format.needs_inputs_abs_max(layer.weight));
+    CHECK_FALSE(compressed_tensors{plain}.needs_inputs_abs_max(layer.weight));
+    test::raises(tq::errc::bad_argument, {"the largest magnitude of the inputs"},
+                 [&] { (void)format.quantize(layer.weight, layer.view()); });
+    layer.weight.inputs_abs_max = 3.5f;
+    const File file = written(format, layer), without = written(compressed_tensors{plain}, layer);
+    CHECK(file.tensors.size() == without.tensors.size() + 1);
+    for (const auto& [part, tensor] : without.tensors)
+      CHECK(file.tensors.at(part).bytes == tensor.bytes);
+    const Tensor& stored = file.tensors.at(layer.weight.module + name);
+    CHECK(stored.dtype == DType::f32);
+    CHECK(tq::io::to_float32(stored) == std::vector<float>{scale});
+    check_equal(file.values(), without.values());
+    check_saved(format, layer.weight, file);
+  }
+}
+
 TEST_CASE("the configuration of compressed-tensors has all keys, and none that it forbids",
           "[checkpoints][format]") {
   const tq::io::WrittenModel model{{"a.q_proj"}, {"a.gate", "lm_head"}, "llama", DType::bf16};
@@ -178,6 +205,18 @@ TEST_CASE("the configuration of compressed-tensors has all keys, and none that i
     expected["type"] = type;
     CHECK(group["input_activations"] == expected);
   }
+  // Stored scales of activations.
+  const auto activations = [&](const char* scheme) {
+    return compressed_tensors{scheme}.quantization_config(
+        model)["config_groups"]["group_0"]["input_activations"];
+  };
+  CHECK(activations("fp8-static")["dynamic"] == false);
+  CHECK(activations("fp8-static")["strategy"] == "tensor");
+  CHECK(activations("fp8-static")["group_size"].is_null());
+  CHECK(activations("nvfp4-w4a4")["dynamic"] == "local");
+  CHECK(activations("nvfp4-w4a4")["strategy"] == "tensor_group");
+  CHECK(activations("nvfp4-w4a4")["group_size"] == 16);
+  CHECK(activations("nvfp4-w4a4")["scale_dtype"] == "torch.float8_e4m3fn");
   // Activations of the type of the weights, in blocks.
   const tq::io::Json mx = compressed_tensors{"mxfp8-dynamic"}.quantization_config(
       model)["config_groups"]["group_0"]["input_activations"];
