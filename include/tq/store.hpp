@@ -4,6 +4,7 @@
 // models. Needs nlohmann_json and zlib.
 
 #include <tq/store/activation_files.hpp>
+#include <tq/store/activation_ranges.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>

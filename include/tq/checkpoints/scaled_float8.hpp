@@ -94,21 +94,22 @@ struct ScaledFloat8 {
   }
 
   /// How the scales of a weight are written: their name after the module, their type (U8: E8M0) and
-  /// what each is the scale of.
+  /// the outputs and inputs of a scale.
   struct Written {
     std::string_view scale_name;
     io::DType scale_type;
     std::size_t outputs, inputs;
+    std::size_t rank = 2;  ///< axes of the scales, less than 2 for one scale of the weight
   };
 
   /// The parts of a weight of E4M3.
   [[nodiscard]] static std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer,
                                                                 const Written& how) {
+    std::vector<std::size_t> grid{detail::units_for(layer.outputs, how.outputs),
+                                  detail::units_for(layer.inputs, how.inputs)};
+    grid.resize(how.rank);
     return {{layer.module + ".weight", io::DType::f8_e4m3, {layer.outputs, layer.inputs}},
-            {layer.module + std::string(how.scale_name),
-             how.scale_type,
-             {detail::units_for(layer.outputs, how.outputs),
-              detail::units_for(layer.inputs, how.inputs)}}};
+            {layer.module + std::string(how.scale_name), how.scale_type, std::move(grid)}};
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for a weight of another scheme, and

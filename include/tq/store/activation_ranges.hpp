@@ -7,7 +7,6 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/store/detail/activation_batches.hpp>
-#include <tq/store/detail/digest.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -15,50 +14,59 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tq {
 
-/// The largest magnitudes of the inputs of layers, by the names of weights or of their modules.
+/// The inputs of a layer.
+struct ActivationRange {
+  float abs_max = 0.0f;    ///< largest magnitude
+  std::size_t inputs = 0;  ///< of a token
+};
+
+/// The inputs of layers, by the names of weights or of their modules.
 class ActivationRanges {
  public:
-  /// Throws: `errc::not_finite` for magnitudes that are no finite numbers, or negative.
-  explicit ActivationRanges(std::map<std::string, float> most) : most_(std::move(most)) {
-    for (const auto& [name, magnitude] : most_)
-      if (!(magnitude >= 0) || !std::isfinite(magnitude))
+  using Map = std::map<std::string, ActivationRange>;
+
+  /// Throws: `errc::not_finite` for a magnitude that is no finite number, or negative.
+  explicit ActivationRanges(Map all) : all_(std::move(all)) {
+    for (const auto& [name, range] : all_)
+      if (!(range.abs_max >= 0) || !std::isfinite(range.abs_max))
         raise(errc::not_finite, "tq::ActivationRanges: expected finite activations of " +
-                                    io::shown(name) + ", got others");
+                                    io::shown(name) + ", got a largest magnitude of " +
+                                    detail::number_text(range.abs_max));
   }
   /// Those of activations [..., inputs], from the files that `Hessians::of_activations` takes.
   /// Throws: as that; `errc::not_finite`, naming the layer.
   [[nodiscard]] static ActivationRanges of_activations(const std::vector<std::string>& data) {
     const store::detail::ActivationBatches batches(data);
-    std::map<std::string, float> most;
+    Map all;
     for (const std::string& name : batches.names()) {
-      std::uint32_t bits = 0;  // magnitudes, NaN above all, are ordered as their bits are
+      std::uint32_t most = 0;  // magnitudes, NaN above all, are ordered as their bits are
       batches.for_each_piece(name, [&](const ConstTensorView& x) {
         const auto* const values = static_cast<const float*>(x.data());
+        std::uint32_t of_piece = 0;
         for (std::size_t i = 0; i < x.size(); ++i)
-          bits = std::max(bits, std::bit_cast<std::uint32_t>(values[i]) & 0x7fffffffu);
+          of_piece = std::max(of_piece, std::bit_cast<std::uint32_t>(values[i]) & 0x7fffffffu);
+        most = std::max(most, of_piece);
       });
-      most.emplace(name, std::bit_cast<float>(bits));
+      all.emplace(name, ActivationRange{std::bit_cast<float>(most), batches.inputs(name)});
     }
-    return ActivationRanges(std::move(most));
+    return ActivationRanges(std::move(all));
   }
 
-  /// The magnitude of a layer's inputs, or nothing.
-  [[nodiscard]] std::optional<float> find(const std::string& module) const {
-    for (const std::string& name : {module + ".weight", module})
-      if (const auto found = most_.find(name); found != most_.end()) return found->second;
-    return std::nullopt;
+  /// The inputs of a module by its name or that of its weight; none: the end of `all`.
+  [[nodiscard]] Map::const_iterator find(const std::string& module) const {
+    const auto found = all_.find(module + ".weight");
+    return found != all_.end() ? found : all_.find(module);
   }
-  [[nodiscard]] const std::map<std::string, float>& all() const noexcept { return most_; }
+  [[nodiscard]] const Map& all() const noexcept { return all_; }
 
  private:
-  std::map<std::string, float> most_;
+  Map all_;
 };
 
 }  // namespace tq

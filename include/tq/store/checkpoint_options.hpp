@@ -25,7 +25,8 @@ struct CheckpointOptions {
   /// "transformers": a model that transformers does not load in the format is an error; otherwise
   /// the report says so.
   std::string engine{};
-  /// Magnitudes of the inputs of layers, for formats that store a scale of activations.
+  /// The inputs of layers, for formats that store scales of activations: layers that engines fuse,
+  /// and the experts of a mixture, have one scale of their largest magnitude.
   const ActivationRanges* inputs = nullptr;
   std::size_t jobs = 1;               ///< threads; the bytes of the output do not depend on it
   bool overwrite = false;             ///< replace what is in the place of the output

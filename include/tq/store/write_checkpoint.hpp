@@ -34,8 +34,9 @@ namespace tq {
 /// is no folder or that of `in`; `errc::unsupported` for options that no engine runs, for a model
 /// without a layer that fits, and for weights that cannot be read; `errc::bad_argument` for a
 /// folder without config.json, for a model that tq quantized, and for files in the place of the
-/// output, unless `overwrite`; `errc::not_finite`, naming the tensor; `errc::malformed`;
-/// `errc::io_failure`.
+/// output, unless `overwrite`; `errc::not_finite`, naming the tensor; `errc::no_data` for a layer
+/// without a Hessian or activations that the options ask for, and `errc::shape_mismatch` for
+/// activations of another width; `errc::malformed`; `errc::io_failure`.
 template <class Model = StoredModel, io::WritableFormat F>
 CheckpointReport write_checkpoint(const std::filesystem::path& out, const std::filesystem::path& in,
                                   const F& format, const CheckpointOptions& options = {}) {

@@ -2,6 +2,7 @@
 #pragma once
 // The schemes of compressed-tensors that tq writes, and their part of the configuration.
 
+#include <tq/checkpoints/detail/stored_input_scale.hpp>
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 
@@ -15,19 +16,15 @@
 namespace tq::io::detail {
 
 // The tensors of a scheme.
-enum class CompressedParts : std::uint8_t { packed, int8, float8, block8, nvfp4, mxfp4, mxfp8 };
-
-// A scale of activations beside a weight, which is made of the largest magnitude `most`: m / most
-// as a multiplier, most / m as a divisor.
-struct StoredInputScale {
-  std::string_view name{};  // after the module; empty: engines find the scale as they run
-  float most = 0.0f;
-  bool divides = false;
-
-  [[nodiscard]] bool is_stored() const noexcept { return !name.empty(); }
-  [[nodiscard]] float of(float magnitude) const noexcept {
-    return divides ? most / magnitude : magnitude / most;
-  }
+enum class CompressedParts : std::uint8_t {
+  packed,
+  int8,
+  float8,
+  tensor8,  // float8 with one scale for a fused set
+  block8,
+  nvfp4,
+  mxfp4,
+  mxfp8
 };
 
 struct CompressedScheme {
@@ -74,10 +71,10 @@ inline constexpr std::array<CompressedScheme, 15> compressed_schemes{{
      "wrongly without an error (transformers#48371)"},
     {"fp8-static",
      "float-quantized",
-     CompressedParts::float8,
+     CompressedParts::tensor8,
      8,
      "float",
-     "channel",
+     "tensor",
      0,
      "",
      "tensor",
@@ -93,9 +90,9 @@ inline constexpr std::array<CompressedScheme, 15> compressed_schemes{{
      16,
      "torch.float8_e4m3fn",
      "tensor_group",
-     "vLLM on compute capability 10.0, or weight-only from 7.5 on; transformers decodes dense "
-     "models "
-     "in bfloat16, and mixtures of experts wrongly without an error (transformers#48371)",
+     "vLLM and SGLang on compute capability 10.0, or weight-only (Marlin) from 7.5 on; "
+     "transformers decodes dense models in bfloat16, and mixtures of experts wrongly without an "
+     "error (transformers#48371)",
      "",
      {".input_global_scale", 2688, true}},
     {"mxfp4", "mxfp4-pack-quantized", CompressedParts::mxfp4, 4, "float", "group", 32,

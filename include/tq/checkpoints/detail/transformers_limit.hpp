@@ -55,6 +55,10 @@ inline constexpr std::array<std::string_view, 12> types_of_fused_experts{
         format == "nvfp4-pack-quantized")
       return format;
     if (!group.at("weights").value("symmetric", true)) return "asymmetric " + format;
+    const auto activations = group.find("input_activations");
+    if (activations != group.end() && activations->is_object() &&
+        activations->value("dynamic", Json(true)) == Json(false))
+      return format + " with stored scales of activations, which it leaves aside";
   }
   return {};
 }

@@ -4,8 +4,11 @@
 
 #include <tq/checkpoints/detail/encode_stored.hpp>
 #include <tq/checkpoints/detail/nvfp4_scales.hpp>
+#include <tq/checkpoints/detail/saved_parts.hpp>
 #include <tq/checkpoints/linear_weight.hpp>
+#include <tq/checkpoints/scaled_float8.hpp>
 #include <tq/checkpoints/weight_coder.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/core/float_elements.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -20,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tq::detail {
 
@@ -71,6 +75,56 @@ template <Backend B>
   return std::max(-all.min, all.max);
 }
 
+// Sets the largest magnitude of the fused set to that of these values, where it is not known.
+// Throws: `errc::bad_argument` where it is smaller than that of the values.
+template <Backend B>
+void set_magnitude(const ConstTensorView& values, io::LinearWeight& layer) {
+  const float most = largest_magnitude<B>(values);
+  if (layer.set_abs_max == 0) layer.set_abs_max = most;
+  if (most > layer.set_abs_max)
+    raise(errc::bad_argument, "tq::format: " + layer.module +
+                                  ": expected magnitudes up to that of its fused set, " +
+                                  number_text(layer.set_abs_max) + ", got " + number_text(most));
+}
+
+// E4M3 with one scale, as a file of that type stores it, for the magnitudes of a fused set.
+[[nodiscard]] inline EncodedTensor float8_of_set(float abs_max, io::DType type) {
+  QuantSpec spec = float8_rows();
+  spec.granularity = PerTensor::name;
+  const Range range{-abs_max, abs_max};
+  return stored_fit(spec, {&range, 1}, [&](StoredParameters& p, std::span<const Range>) {
+    round_scales(p.scales.factors, type);
+  });
+}
+
+/// E4M3 with one scale of the fused set, whose largest magnitude becomes that of these values where
+/// it is not known. Throws: `errc::bad_argument` where it is smaller than that of the values.
+template <Backend B>
+[[nodiscard]] EncodedTensor encode_float8(const ConstTensorView& values, io::LinearWeight& layer,
+                                          io::DType scale_type, const io::WeightCoder* coder) {
+  set_magnitude<B>(values, layer);
+  const EncodedTensor of_set = float8_of_set(layer.set_abs_max, scale_type);
+  const auto fit = [&](StoredParameters& p, std::span<const Range> ranges) {
+    p.scales.factors.assign(ranges.size(), of_set.scales[0]);
+  };
+  return encode_stored<B>(values, of_set.spec, coder, fit, [](std::span<Range>) {});
+}
+
+/// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme, and for
+/// a scale other than that of the fused set, where its magnitude is known.
+[[nodiscard]] inline std::vector<io::Tensor> save_float8(
+    const io::LinearWeight& layer, const checkpoints::ScaledFloat8::Written& how,
+    const CheckpointTensor& weight) {
+  std::vector<io::Tensor> parts = checkpoints::ScaledFloat8::save(layer, how, weight);
+  if (layer.set_abs_max == 0) return parts;
+  const float expected = float8_of_set(layer.set_abs_max, how.scale_type).scales[0];
+  if (weight.tensor.scales[0] != expected)
+    io::detail::refuse_saving(checkpoints::ScaledFloat8::name,
+                              "the scale of its fused set, " + number_text(expected),
+                              number_text(weight.tensor.scales[0]));
+  return parts;
+}
+
 /// E2M1 in blocks of 16 inputs under scales of E4M3 and one of the fused set, whose largest
 /// magnitude becomes that of these values where it is not known. Throws: `errc::bad_argument` where
 /// it is smaller than that of the values.
@@ -82,12 +136,7 @@ template <Backend B>
   spec.type = float4_e2m1fn::name;
   spec.granularity = PerGroup<>::name;
   spec.group_size = 16;
-  const float most = largest_magnitude<B>(values);
-  if (layer.set_abs_max == 0) layer.set_abs_max = most;
-  if (most > layer.set_abs_max)
-    raise(errc::bad_argument, "tq::format: " + layer.module +
-                                  ": expected magnitudes up to that of its fused set, " +
-                                  number_text(layer.set_abs_max) + ", got " + number_text(most));
+  set_magnitude<B>(values, layer);
   const auto fit = [&](StoredParameters& p, std::span<const Range> ranges) {
     static_cast<void>(
         io::detail::Nvfp4Scales::fit(kind, layer.set_abs_max, ranges, p.scales.factors));

@@ -29,10 +29,11 @@ namespace tq::format {
 /// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w4a8" and
 /// "w4afp8" with the weights of "int4" and activations in int8 and float8, "w8a8" with int8
 /// activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
-/// 128 x 128, "fp8-static" and "nvfp4-w4a4" with scales of activations that are stored and need
-/// `CheckpointOptions::inputs`, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic"
-/// with activations of the same type. Source: compressed-tensors, quantization/quant_args.py and
-/// compressors/; llm-compressor.
+/// 128 x 128, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic" with activations of
+/// the same type. "fp8-static", with one scale for a fused set and one for its inputs, and
+/// "nvfp4-w4a4", NVFP4 with activations in NVFP4, store scales of activations: they need
+/// `CheckpointOptions::inputs`.
+/// Source: compressed-tensors, quantization/quant_args.py and compressors/; llm-compressor.
 struct compressed_tensors {
   static constexpr std::string_view name = "compressed-tensors", metadata = "pt";
   static constexpr bool takes_experts_whole = false, takes_head = true;
@@ -91,8 +92,11 @@ struct compressed_tensors {
     return shard.problem;
   }
 
-  /// Whether the largest magnitude of a fused set has to be known: NVFP4 has one scale for it.
-  [[nodiscard]] bool needs_set_abs_max() const { return parts() == Parts::nvfp4; }
+  /// Whether the largest magnitude of a fused set has to be known: NVFP4 and static float8 have one
+  /// scale for it.
+  [[nodiscard]] bool needs_set_abs_max() const {
+    return parts() == Parts::nvfp4 || parts() == Parts::tensor8;
+  }
 
   /// Whether a part holds a scale of activations.
   [[nodiscard]] bool needs_inputs_abs_max(const io::LinearWeight&) const {
@@ -108,8 +112,7 @@ struct compressed_tensors {
   /// Names, types and shapes of the parts. Precondition: the layer has no `problem`.
   [[nodiscard]] std::vector<io::TensorDecl> declarations(const io::LinearWeight& layer) const {
     std::vector<io::TensorDecl> out = weight_declarations(layer);
-    if (input_scale().is_stored())
-      out.push_back({layer.module + std::string(input_scale().name), io::DType::f32, {1}});
+    if (input_scale().is_stored()) out.push_back(input_scale().declaration(layer));
     return out;
   }
 
@@ -131,6 +134,11 @@ struct compressed_tensors {
       case Parts::float8:
         return save(layer,
                     {detail::encode_stored<B>(values, detail::float8_rows(), layer.dtype, coder)});
+      case Parts::tensor8: {
+        io::LinearWeight of_set = layer;
+        CheckpointTensor weight{detail::encode_float8<B>(values, of_set, layer.dtype, coder)};
+        return save(of_set, weight);
+      }
       case Parts::block8:
         return save(layer, {detail::encode_stored<B>(values, detail::float8_blocks(),
                                                      io::DType::f32, coder)});
@@ -148,18 +156,12 @@ struct compressed_tensors {
   }
 
   /// The parts of codes that exist. Throws: `errc::unsupported` for codes of another scheme and for
-  /// scales that the format does not store exactly.
+  /// scales that the format does not store exactly; `errc::bad_argument` for a layer whose inputs
+  /// are not known, where the scheme stores a scale of these.
   [[nodiscard]] std::vector<io::Tensor> save(const io::LinearWeight& layer,
                                              const CheckpointTensor& weight) const {
     std::vector<io::Tensor> out = saved_weight(layer, weight);
-    if (!input_scale().is_stored()) return out;
-    if (!(layer.inputs_abs_max > 0))
-      raise(errc::bad_argument,
-            "compressed-tensors: expected the largest magnitude of the inputs for " + scheme +
-                ", got none");
-    const float scale = input_scale().of(layer.inputs_abs_max);
-    out.push_back(io::from_values<float>(layer.module + std::string(input_scale().name), {1},
-                                         std::span<const float>(&scale, 1)));
+    input_scale().append_to(out, layer);
     return out;
   }
 
@@ -233,6 +235,7 @@ struct compressed_tensors {
       case Parts::int8: return checkpoints::Int8Scaled::save(layer, weight);
       case Parts::mxfp4: return checkpoints::Mxfp4::save(layer, weight);
       case Parts::nvfp4: return checkpoints::Nvfp4::save(layer, divisor, weight);
+      case Parts::tensor8: return detail::save_float8(layer, float8(layer), weight);
       default: return checkpoints::ScaledFloat8::save(layer, float8(layer), weight);
     }
   }
@@ -241,10 +244,12 @@ struct compressed_tensors {
   [[nodiscard]] io::IntegerScheme integers() const {
     return {io::detail::compressed_scheme(scheme).bits, group_size, is_symmetric};
   }
-  // The scales of E4M3: one for each output, or F32 for a block, or E8M0.
+  // The scales of E4M3: one for each output or for all, or F32 for a block, or E8M0.
   [[nodiscard]] checkpoints::ScaledFloat8::Written float8(const io::LinearWeight& layer) const {
     if (parts() == Parts::block8) return {".weight_scale", io::DType::f32, 128, 128};
     if (parts() == Parts::mxfp8) return {".weight_scale", io::DType::u8, 1, 32};
+    if (parts() == Parts::tensor8)
+      return {".weight_scale", layer.dtype, layer.outputs, layer.inputs, 1};
     return {".weight_scale", layer.dtype, 1, layer.inputs};
   }
 };

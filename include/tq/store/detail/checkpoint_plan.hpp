@@ -233,7 +233,7 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
 
 // Throws: errc::unsupported where no layer of the model fits, and for an algorithm that the format
 // does not take; errc::bad_argument for patterns and Hessians that match nothing; errc::no_data for
-// a layer without a Hessian; as the format.
+// a layer without a Hessian; as set_inputs and the format.
 [[nodiscard]] inline CheckpointPlan plan_checkpoint(const ModelContents& model,
                                                     const io::Json& config,
                                                     const std::shared_ptr<const AnyFormat>& format,
@@ -248,10 +248,13 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
   plan.model.model_type = io::served_config(config).model_type;
   ExpertStacks stacks;
   std::unordered_map<std::string, std::shared_ptr<LayersJob>> jobs;
-  std::vector<LayersJob*> all_jobs;  // in the order of the model
+  std::vector<std::pair<std::string, LayersJob*>> all_jobs;  // in the order of the model
   for (const io::ModelLayer& layer : decisions.layers().layers) {
     std::shared_ptr<LayersJob>& job = jobs[layer.tensor];
-    if (!job) all_jobs.push_back((job = std::make_shared<LayersJob>(LayersJob{format})).get());
+    if (!job) {
+      job = std::make_shared<LayersJob>(LayersJob{format});
+      all_jobs.emplace_back(layer.tensor, job.get());
+    }
     job->layers.push_back({decisions.weight_of(layer), layer.place, layer.scale_set, layer.set});
     set_algorithm(job->layers.back(), options);
     stacks.add(job->layers.back(), *format, plan.model.model_type);

@@ -29,7 +29,10 @@ constexpr const char* asymmetric = R"({"quant_method": "compressed-tensors", "co
 constexpr const char* w8a8 = R"({"quant_method": "compressed-tensors", "config_groups": {"group_0":
     {"format": "int-quantized", "weights": {"symmetric": true}}}})";
 constexpr const char* fp8 = R"({"quant_method": "compressed-tensors", "config_groups": {"group_0":
-    {"format": "float-quantized", "weights": {"symmetric": true}}}})";
+    {"format": "float-quantized", "weights": {"symmetric": true}, "input_activations": null}}})";
+constexpr const char* static_fp8 = R"({"quant_method": "compressed-tensors", "config_groups":
+    {"group_0": {"format": "float-quantized", "weights": {"symmetric": true}, "input_activations":
+    {"dynamic": false}}}})";
 
 }  // namespace
 
@@ -50,6 +53,8 @@ TEST_CASE("schemes of experts that transformers does not load have a reason", "[
   CHECK(limit(R"({"quant_method": "fp8"})", "qwen3_moe", true).empty());
   CHECK(test::has(limit(w8a8, "qwen3_moe", true), "mixtures of experts in int-quantized"));
   CHECK(test::has(limit(asymmetric, "qwen3_moe", true), "asymmetric pack-quantized"));
+  CHECK(test::has(limit(static_fp8, "qwen3_moe", true), "stored scales of activations"));
+  CHECK(limit(static_fp8, "llama", false).empty());
   CHECK(test::has(limit(R"({"quant_method": "awq"})", "qwen3_moe", true), "experts in awq"));
   for (const char* const config : {w8a8, asymmetric}) {
     CHECK(limit(config, "qwen3_moe", false).empty());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tq/checkpoints/format/compressed_tensors.hpp>
 
+#include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "support/error_check.hpp"
@@ -143,27 +143,75 @@ TEST_CASE("NVFP4 of compressed-tensors has one global scale for a fused set",
                [&] { (void)compressed_tensors{"nvfp4"}.quantize(layer.weight, layer.view()); });
 }
 
-TEST_CASE("scales of activations are stored beside the parts of the weight",
+TEST_CASE("static float8 of compressed-tensors has one scale for a fused set and one for inputs",
           "[checkpoints][format]") {
-  for (const auto& [scheme, plain, name, scale] :
-       {std::tuple("fp8-static", "fp8", ".input_scale", 3.5f / 448),
-        std::tuple("nvfp4-w4a4", "nvfp4", ".input_global_scale", 2688 / 3.5f)}) {
-    INFO(scheme);
-    Layer layer(48, 128, DType::bf16);
-    const compressed_tensors format{scheme};
-    format.require_valid();
-    CHECK(format.needs_inputs_abs_max(layer.weight));
-    CHECK_FALSE(compressed_tensors{plain}.needs_inputs_abs_max(layer.weight));
-    test::raises(tq::errc::bad_argument, {"the largest magnitude of the inputs"},
+  const compressed_tensors format{"fp8-static"};
+  format.require_valid();
+  CHECK((format.needs_set_abs_max() && format.notes().size() == 1));
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const float set : {0.0f, 30.0f}) {
+      INFO(to_string(dtype) << " " << set);
+      Layer layer(48, 256, dtype);
+      layer.weight.inputs_abs_max = 3.7f;
+      CHECK(format.needs_inputs_abs_max(layer.weight));
+      CHECK(format.problem(layer.weight, 1).empty());
+      if (set != 0) layer.at(47, 255) = set;  // the oracle sees the largest magnitude of the set
+      layer.weight.set_abs_max = set;
+      const File file = written(format, layer);
+      CHECK(file.tensors.size() == 3);
+      const Tensor &scale = file.tensors.at(stem + "_scale"),
+                   &inputs = file.tensors.at(layer.weight.module + ".input_scale");
+      CHECK((scale.dtype == dtype && scale.shape == std::vector<std::size_t>{1}));
+      CHECK((inputs.dtype == DType::f32 && inputs.shape == std::vector<std::size_t>{1}));
+      CHECK(tq::io::to_float32(inputs)[0] == static_cast<float>(double{3.7f} / 448));
+      check_equal(file.values(),
+                  scaled_oracle(layer, file.tensors.at(stem), scale, 48, 256, 448, dtype));
+      check_saved(format, layer.weight, file);
+      // A band of rows has the codes of the whole.
+      Layer band = layer;
+      band.weight.outputs = 16;
+      band.weight.band_of = 48;
+      for (const float v : layer.values)
+        band.weight.set_abs_max = std::max(band.weight.set_abs_max, std::abs(v));
+      const std::vector<Tensor> parts =
+          format.quantize(band.weight, {layer.values.data(), {16, 256}});
+      CHECK(parts.at(1).bytes == scale.bytes);
+      CHECK(std::equal(parts[0].bytes.begin(), parts[0].bytes.end(),
+                       file.tensors.at(stem).bytes.begin()));
+      // Codes under another scale are no codes of the set.
+      LinearWeight other = layer.weight;
+      other.set_abs_max = 40;
+      test::raises(tq::errc::unsupported, {"the scale of its fused set"},
+                   [&] { (void)format.save(other, file.load()); });
+      other.set_abs_max = 1;
+      test::raises(tq::errc::bad_argument, {"magnitudes up to that of its fused set, 1"},
+                   [&] { (void)format.quantize(other, layer.view()); });
+    }
+}
+
+TEST_CASE("NVFP4 with activations has the parts of NVFP4 and a divisor for inputs",
+          "[checkpoints][format]") {
+  Layer layer(48, 128, DType::bf16);
+  const compressed_tensors format{"nvfp4-w4a4"}, plain{"nvfp4"};
+  format.require_valid();
+  CHECK((format.needs_set_abs_max() && format.needs_inputs_abs_max(layer.weight)));
+  CHECK_FALSE(plain.needs_inputs_abs_max(layer.weight));
+  for (const float none : {0.0f, -1.0f, NAN}) {
+    layer.weight.inputs_abs_max = none;
+    test::raises(tq::errc::bad_argument,
+                 {layer.weight.module.c_str(), "largest magnitude of its inputs above 0"},
                  [&] { (void)format.quantize(layer.weight, layer.view()); });
-    layer.weight.inputs_abs_max = 3.5f;
-    const File file = written(format, layer), without = written(compressed_tensors{plain}, layer);
+  }
+  for (const float most : {3.7f, 1e-41f, 3e38f}) {
+    layer.weight.inputs_abs_max = most;
+    const File file = written(format, layer), without = written(plain, layer);
     CHECK(file.tensors.size() == without.tensors.size() + 1);
     for (const auto& [part, tensor] : without.tensors)
       CHECK(file.tensors.at(part).bytes == tensor.bytes);
-    const Tensor& stored = file.tensors.at(layer.weight.module + name);
-    CHECK(stored.dtype == DType::f32);
-    CHECK(tq::io::to_float32(stored) == std::vector<float>{scale});
+    const Tensor& stored = file.tensors.at(layer.weight.module + ".input_global_scale");
+    CHECK((stored.dtype == DType::f32 && stored.shape == std::vector<std::size_t>{1}));
+    CHECK(double{tq::io::to_float32(stored)[0]} ==
+          std::min(rounded(2688 / double{most}, 24, -149), 0x1p118));
     check_equal(file.values(), without.values());
     check_saved(format, layer.weight, file);
   }
@@ -213,6 +261,7 @@ TEST_CASE("the configuration of compressed-tensors has all keys, and none that i
   CHECK(activations("fp8-static")["dynamic"] == false);
   CHECK(activations("fp8-static")["strategy"] == "tensor");
   CHECK(activations("fp8-static")["group_size"].is_null());
+  CHECK(activations("fp8-static")["scale_dtype"].is_null());
   CHECK(activations("nvfp4-w4a4")["dynamic"] == "local");
   CHECK(activations("nvfp4-w4a4")["strategy"] == "tensor_group");
   CHECK(activations("nvfp4-w4a4")["group_size"] == 16);
