@@ -62,7 +62,8 @@ AlgorithmOptions::AlgorithmOptions(CLI::App& command) {
   command
       .add_option("--activations", activations_,
                   "files, and folders of files, of activations [..., inputs] by the same names, in "
-                  "place of --hessian (repeatable)")
+                  "place of --hessian, and for the scales of activations that fp8-static and "
+                  "nvfp4-w4a4 of --format store (repeatable)")
       ->allow_extra_args(false);
 }
 
@@ -78,19 +79,29 @@ void AlgorithmOptions::require_used(bool has_config) const {
   }
 }
 
-void AlgorithmOptions::apply(QuantizeOptions& options, bool has_config) const {
+void AlgorithmOptions::require_data(bool has_config, const std::string& static_type) const {
   const bool has_file = !hessian_.empty(), has_activations = !activations_.empty();
+  if (!static_type.empty() && !has_activations)
+    throw UsageError("--type " + static_type +
+                     ": expected --activations, for the scales of activations that it stores");
+  if (static_type.empty() && has_file && has_activations)
+    throw UsageError("--activations: expected none beside --hessian");
+  if (has_config) return;
+  const std::string name = "--algorithm " + algorithm_.name;
+  if (algorithm_.needs_hessian() && !has_file && !has_activations)
+    throw UsageError(name + ": expected --hessian or --activations, got neither");
+  if (algorithm_.needs_hessian()) return;
+  if (has_file) throw UsageError("--hessian: expected none with " + name);
+  if (has_activations && static_type.empty())
+    throw UsageError("--activations: expected none with " + name);
+}
+
+void AlgorithmOptions::apply(QuantizeOptions& options, bool has_config,
+                             const std::string& static_type) const {
   if (has_config && name_->count() != 0)
     throw UsageError("--algorithm: expected none beside --config, which has the algorithms");
   require_used(has_config);
-  if (has_file && has_activations)
-    throw UsageError("--activations: expected none beside --hessian");
-  if (!has_config && algorithm_.needs_hessian() != (has_file || has_activations))
-    throw UsageError(algorithm_.needs_hessian()
-                         ? "--algorithm " + algorithm_.name +
-                               ": expected --hessian or --activations, got neither"
-                         : std::string(has_file ? "--hessian" : "--activations") +
-                               ": expected none with --algorithm " + algorithm_.name);
+  require_data(has_config, static_type);
   if (std::isnan(algorithm_.damping)) throw UsageError("--damping: expected a number, got nan");
   if (!(algorithm_.norm > 0))
     throw UsageError("--norm: expected a number above 0 and at most 1, got " +

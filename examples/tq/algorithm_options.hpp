@@ -19,12 +19,14 @@ class AlgorithmOptions {
   AlgorithmOptions& operator=(const AlgorithmOptions&) = delete;
 
   // Sets the algorithm, and where its Hessians come from. `has_config`: a configuration has the
-  // algorithms. Throws: UsageError for options that the algorithm does not have, and for one that
-  // takes Hessians without them.
-  void apply(QuantizeOptions& options, bool has_config) const;
+  // algorithms. `static_type`: a type that stores scales of activations, or empty. Throws:
+  // UsageError for options that the algorithm does not have, and for one, or a type, that takes
+  // activations without them.
+  void apply(QuantizeOptions& options, bool has_config, const std::string& static_type = {}) const;
 
  private:
   void require_used(bool has_config) const;
+  void require_data(bool has_config, const std::string& static_type) const;
 
   tq::WeightAlgorithm algorithm_;
   std::string hessian_;

@@ -27,8 +27,8 @@ struct FormatRow {
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows{
       {"compressed-tensors",
-       {"int4", "int8", "w4a8", "w4afp8", "w8a8", "fp8", "fp8-weight-only", "fp8-block", "nvfp4",
-        "mxfp4", "mxfp8", "mxfp4-dynamic", "mxfp8-dynamic"},
+       {"int4", "int8", "w4a8", "w4afp8", "w8a8", "fp8", "fp8-weight-only", "fp8-block",
+        "fp8-static", "nvfp4", "nvfp4-w4a4", "mxfp4", "mxfp8", "mxfp4-dynamic", "mxfp8-dynamic"},
        true,
        true},
       {"gptq", {"int4", "int8", "int3", "int2"}, true, true},
@@ -36,7 +36,7 @@ const std::vector<FormatRow>& formats() {
       {"bitsandbytes", {"nf4", "fp4", "nf4-double", "fp4-double", "int8"}, false, false},
       {"fp8", {"fp8"}, false, false},
       {"mxfp4", {"mxfp4"}, false, false},
-      {"modelopt", {"nvfp4"}, false, false},
+      {"modelopt", {"nvfp4", "nvfp4-w4a4", "fp8-static"}, false, false},
       {"mlx",
        {"int4", "int8", "int6", "int5", "int3", "int2", "mxfp4", "mxfp8", "nvfp4"},
        true,
@@ -216,6 +216,15 @@ CheckpointChoice resolved(CheckpointChoice choice) {
     throw UsageError("--symmetry: expected none, " + choice.format + " " + choice.type +
                      " has its own");
   return choice;
+}
+
+std::string static_type(const CheckpointChoice& choice) {
+  const auto is_static = [](const std::string& type) {
+    return type == "fp8-static" || type == "nvfp4-w4a4";
+  };
+  for (const auto& [module, scheme] : choice.schemes)
+    if (is_static(scheme)) return scheme;
+  return choice.schemes.empty() && is_static(choice.type) ? choice.type : std::string();
 }
 
 std::vector<LoadingLine> loading_lines(const CheckpointChoice& choice, const std::string& folder) {

@@ -37,6 +37,10 @@ struct MixtureFormat {
 // or an engine other than those of the options; errc::malformed.
 [[nodiscard]] CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path);
 
+// The type of a resolved choice, or of one of its layers, that stores scales of activations; empty
+// if there is none.
+[[nodiscard]] std::string static_type(const CheckpointChoice& choice);
+
 // A line that loads a folder.
 struct LoadingLine {
   std::string engine, line;

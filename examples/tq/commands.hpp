@@ -58,7 +58,7 @@ struct QuantizeOptions {
   tq::QuantSpec spec;
   tq::WeightAlgorithm algorithm{};
   std::string hessian;                   // a file of Hessians, or empty
-  std::vector<std::string> activations;  // files to make Hessians of, in place of it
+  std::vector<std::string> activations;  // files of them, for Hessians and for stored scales
   NamePatterns names;
   std::vector<tq::NodeKind> kinds;  // that are quantized although they stay in float by default
   bool all = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq quantize: writes a model with its weights in fewer bits, and says what was lost.
 
+#include "checkpoint_choice.hpp"
 #include "checkpoint_report.hpp"
 #include "commands.hpp"
 #include "conversion_talk.hpp"
@@ -10,6 +11,7 @@
 #include "stored_model.hpp"
 #include "write_formats.hpp"
 
+#include <tq/store/activation_ranges.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/measure_checkpoint.hpp>
@@ -56,9 +58,14 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   how.jobs = options.jobs;
   how.overwrite = options.overwrite;
   how.team = &team;
-  const std::optional<tq::Hessians> hessians = hessians_of(options);
+  std::optional<tq::Hessians> hessians;
+  if (options.algorithm.needs_hessian()) hessians = hessians_of(options);
   how.algorithm = options.algorithm;
   how.hessians = hessians ? &*hessians : nullptr;
+  std::optional<tq::ActivationRanges> inputs;
+  if (!static_type(*options.checkpoint).empty())
+    inputs = tq::ActivationRanges::of_activations(options.activations);
+  how.inputs = inputs ? &*inputs : nullptr;
   const ConversionTalk talk("quantize", how);
   return with_format(*options.checkpoint, [&](const auto& format) {
     return tq::write_checkpoint(options.out, options.in, format, how);

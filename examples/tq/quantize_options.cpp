@@ -135,7 +135,6 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
   refuse(options_.all, "--all");
   refuse(options_.requantize, "--requantize");
   refuse(options_.allow_nonfinite, "--allow-nonfinite");
-  algorithm_.apply(options_, false);
   scheme_.apply(choice_);
   if (!options_.config.empty()) {
     if (const std::string given = scheme_.given(); !given.empty())
@@ -143,6 +142,7 @@ const QuantizeOptions& QuantizeCommandLine::with_checkpoint() {
     choice_ = with_schemes(std::move(choice_), options_.config);
   }
   options_.checkpoint = resolved(choice_);
+  algorithm_.apply(options_, false, static_type(*options_.checkpoint));
   return options_;
 }
 

@@ -63,7 +63,7 @@ auto with_format(const CheckpointChoice& choice, F&& f) {
     return f(tq::format::bitsandbytes{type.substr(0, type.find('-')), type.ends_with("-double")});
   if (choice.format == "fp8") return f(tq::format::fp8{});
   if (choice.format == "mxfp4") return f(tq::format::mxfp4{});
-  if (choice.format == "modelopt") return f(tq::format::modelopt{});
+  if (choice.format == "modelopt") return f(tq::format::modelopt{type});
   if (choice.format == "mlx") {
     mlx format;
     set_scheme(format, choice);

@@ -2,6 +2,8 @@
 // tq quantize --format writes a folder that engines load, and says what it left alone.
 #include "tool_test.hpp"
 
+#include <tq/containers/npz_writer.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -245,4 +247,85 @@ TEST_CASE("layers of a folder for an engine are encoded by an algorithm") {
   CHECK(json["algorithms"][block + "mlp.up_proj"] == Json{{"name", "rtn"}, {"fallback", true}});
   CHECK(json["total"]["algorithm"]["weights"] == 2);
   CHECK(json["total"]["algorithm"]["fallbacks"] == 1);
+}
+
+TEST_CASE("scales of activations come from data on the command line") {
+  const Folder folder("engine_activations");
+  write_model(folder);
+  const std::string attention = block + "self_attn.o_proj", gate = block + "mlp.gate_proj",
+                    up = block + "mlp.up_proj", down = block + "mlp.down_proj";
+  const auto batch = [](const std::string& module, std::size_t inputs, float most) {
+    std::vector<float> x = noise(100 * inputs, 7);
+    x[inputs + 3] = -most;
+    return tq::io::from_float32(module, {100, inputs}, x);
+  };
+  const auto write_acts = [&](const std::string& name, const std::vector<Tensor>& batches) {
+    tq::io::write_npz(folder(name), batches);
+    return folder(name);
+  };
+  const Tensor of_gate = batch(gate, 64, 3), of_up = batch(up, 64, 5), of_down = batch(down, 96, 7),
+               of_attention = batch(attention, 64, 2);
+  const std::string acts = write_acts("a.npz", {of_attention, of_gate, of_up, of_down});
+  const auto words = [&](const std::string& out, const std::string& type,
+                         const std::vector<std::string>& more) {
+    std::vector<std::string> all{"quantize",           folder("model"), folder(out), "--format",
+                                 "compressed-tensors", "--type",        type};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto number = [&](const std::string& out, const std::string& part) {
+    const Tensor t = tq::io::SafetensorsReader::open(folder(out + "/model.safetensors")).read(part);
+    return tq::io::to_float32(t).at(0);
+  };
+  CHECK(has(succeed(words("out", "fp8-static", {"--activations", acts})),
+            "4 linear layers in compressed-tensors fp8-static"));
+  CHECK(number("out", attention + ".input_scale") == 2.0f / 448);
+  CHECK(number("out", gate + ".input_scale") == 5.0f / 448);
+  CHECK(number("out", up + ".input_scale") == 5.0f / 448);
+  CHECK(number("out", down + ".input_scale") == 7.0f / 448);
+  succeed(words("two", "fp8-static", {"--activations", acts, "--jobs", "2"}));
+  CHECK(content(folder("two/model.safetensors")) == content(folder("out/model.safetensors")));
+
+  // The values that dequantize reads are the codes times the one scale, rounded to the model's
+  // type.
+  succeed({"dequantize", folder("out"), folder("floats.safetensors")});
+  const auto codes = tq::io::SafetensorsReader::open(folder("out/model.safetensors"));
+  const auto floats = tq::io::SafetensorsReader::open(folder("floats.safetensors"));
+  for (const std::string& module : {attention, gate, up, down}) {
+    const std::vector<float> q = tq::io::to_float32(codes.read(module + ".weight")),
+                             x = tq::io::to_float32(floats.read(module + ".weight"));
+    const float scale = number("out", module + ".weight_scale");
+    REQUIRE(q.size() == x.size());
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const float exact = q[i] * scale;
+      if (std::abs(x[i] - exact) > 0x1p-8f * std::abs(exact)) FAIL(module << ", element " << i);
+    }
+  }
+
+  // An algorithm takes the same data, or Hessians beside them.
+  succeed({"hessian", acts, "-o", folder("h.npz")});
+  succeed(words("gptq", "nvfp4-w4a4", {"--activations", acts, "--algorithm", "gptq"}));
+  succeed(words("both", "nvfp4-w4a4",
+                {"--activations", acts, "--algorithm", "gptq", "--hessian", folder("h.npz")}));
+  CHECK(content(folder("both/model.safetensors")) == content(folder("gptq/model.safetensors")));
+  CHECK(number("gptq", up + ".input_global_scale") == 2688.0f / 5);
+
+  const auto refuses = [&](int status, const std::string& type,
+                           const std::vector<std::string>& more, const std::string& text) {
+    CHECK(has(fail(status, words("none", type, more)), text));
+    CHECK_FALSE(fs::exists(folder("none")));
+  };
+  refuses(2, "fp8-static", {}, "--type fp8-static: expected --activations, for the scales");
+  refuses(2, "fp8", {"--activations", acts}, "--activations: expected none with --algorithm rtn");
+  refuses(2, "fp8-static", {"--activations", acts, "--hessian", folder("h.npz")},
+          "--hessian: expected none with --algorithm rtn");
+  refuses(1, "fp8-static", {"--activations", folder("missing.npz")}, "No such file");
+  const std::string few = write_acts("few.npz", {of_attention, of_gate});
+  refuses(1, "nvfp4-w4a4", {"--activations", few},
+          down + ": expected activations by its name, or that of its weight");
+  const std::string wide = write_acts("wide.npz", {of_attention, of_gate, batch(down, 64, 1)});
+  refuses(1, "nvfp4-w4a4", {"--activations", wide},
+          down + ": expected activations [..., 96], got \"" + down + "\" [..., 64]");
+  const std::string bad = write_acts("bad.npz", {batch(attention, 64, NAN)});
+  refuses(1, "fp8-static", {"--activations", bad}, "expected finite activations of");
 }

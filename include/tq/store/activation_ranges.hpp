@@ -39,7 +39,7 @@ class ActivationRanges {
                                     io::shown(name) + ", got a largest magnitude of " +
                                     detail::number_text(range.abs_max));
   }
-  /// Those of activations [..., inputs], from the files that `Hessians::of_activations` takes.
+  /// Reads activations [..., inputs] from the files that `Hessians::of_activations` takes.
   /// Throws: as that; `errc::not_finite`, naming the layer.
   [[nodiscard]] static ActivationRanges of_activations(const std::vector<std::string>& data) {
     const store::detail::ActivationBatches batches(data);
