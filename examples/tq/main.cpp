@@ -16,12 +16,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -39,6 +42,15 @@ std::string version() {
   }
   return "tq " + std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) + "." +
          std::to_string(TQ_VERSION_PATCH) + " (kernels: " + kernels + ")";
+}
+
+// The reason why a word is no number of bytes, or nothing.
+std::string whole_number(const std::string& word) {
+  std::uint64_t value = 0;
+  const char* const end = word.data() + word.size();
+  const std::from_chars_result read = std::from_chars(word.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return "";
+  return "expected a whole number of bytes below 2^64, got " + word;
 }
 
 // Runs a subcommand; its errors go to standard error, results that cannot be written are an error
@@ -121,9 +133,11 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
   command.add_option("--max-bits", options.max_bits,
                      "at most so many bits per weight of the tensors to choose for");
   command
-      .add_option("--max-bytes", options.max_bytes,
-                  "at most so many bytes of all tensors, those that stay as they are included")
-      ->check(CLI::NonNegativeNumber);
+      .add_option(
+          "--max-bytes", options.max_bytes,
+          "at most so many bytes of all tensors, those that stay as they are included; with "
+          "--for, of the files with weights, headers included")
+      ->check(whole_number);
   command.add_option("--min-sqnr", options.min_sqnr,
                      "at least so many dB, of the mean error of the tensors: in fewest bytes");
   command.add_option(

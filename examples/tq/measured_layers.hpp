@@ -5,8 +5,11 @@
 #include "checkpoint_choice.hpp"
 #include "commands.hpp"
 
+#include <tq/select/precision_selector.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/gguf_measurement.hpp>
+
+#include <cstdint>
 
 namespace tool {
 
@@ -14,8 +17,20 @@ namespace tool {
 [[nodiscard]] tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
                                                         const MixtureFormat& mixture);
 
+// The same with errors of 0, without reading a tensor.
+[[nodiscard]] tq::CheckpointMeasurement sized_layers(const SelectOptions& options,
+                                                     const MixtureFormat& mixture);
+
+// Bytes of the .safetensors files of a selection: those that tq quantize will write, or of a
+// selection without a scheme those of the model. Throws: as tq::checkpoint_file_bytes.
+[[nodiscard]] std::uint64_t weight_file_bytes(const SelectOptions& options,
+                                              const MixtureFormat& mixture,
+                                              const tq::PrecisionSelection& selection);
+
 // The weights of a model in types of GGUF files. Throws: UsageError for types of other names; as
 // tq::measure_gguf.
 [[nodiscard]] tq::GgufMeasurement measured_weights(const SelectOptions& options);
+// The same with errors of 0, without reading a weight.
+[[nodiscard]] tq::GgufMeasurement sized_weights(const SelectOptions& options);
 
 }  // namespace tool

@@ -118,10 +118,17 @@ std::string to_string(const tq::store::NonFiniteCounts& counts) {
   return grouped(counts.nan) + "/" + grouped(counts.infinite);
 }
 
+namespace {
+
+// Numbers of many digits are shown with an exponent.
+const char* fixed_format(double value) { return std::abs(value) < 1e16 ? "%.*f" : "%.*e"; }
+
+}  // namespace
+
 std::string fixed(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
   char text[512];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  std::snprintf(text, sizeof text, fixed_format(value), digits, value);
   return text;
 }
 
@@ -150,10 +157,12 @@ std::string rounded(double value, const char* format, int digits, int direction)
 }  // namespace
 
 std::string fixed_up(double value, int digits) {
-  return std::isfinite(value) ? rounded(value, "%.*f", digits, 1) : fixed(value, digits);
+  return std::isfinite(value) ? rounded(value, fixed_format(value), digits, 1)
+                              : fixed(value, digits);
 }
 std::string fixed_down(double value, int digits) {
-  return std::isfinite(value) ? rounded(value, "%.*f", digits, -1) : fixed(value, digits);
+  return std::isfinite(value) ? rounded(value, fixed_format(value), digits, -1)
+                              : fixed(value, digits);
 }
 std::string short_up(double value) {
   return std::isfinite(value) ? rounded(value, "%.*g", 4, 1) : fixed(value, 0);

@@ -12,11 +12,13 @@
 #include "write_formats.hpp"
 
 #include <tq/store/activation_ranges.hpp>
+#include <tq/store/checkpoint_file_bytes.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/write_checkpoint.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -72,23 +74,57 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   });
 }
 
-template <class F>
-tq::CheckpointMeasurement measured_as(const SelectOptions& options, const MixtureFormat& mixture) {
-  std::map<std::string, std::string> names;
-  for (const std::string& name : mixture.schemes) names.emplace(name, name);
+tq::CheckpointOptions layer_options(const SelectOptions& options) {
   tq::CheckpointOptions how;
   how.names = options.names;
   how.tensor_parallel = options.tensor_parallel;
-  const ConversionTalk talk("measure", how);
-  return tq::measure_checkpoint(options.file, schemes_as<F>(mixture.format, names), how);
+  return how;
+}
+
+// Calls f with the schemes of a mixture by their names.
+template <class F>
+auto with_schemes_of(const MixtureFormat& mixture, F&& f) {
+  std::map<std::string, std::string> names;
+  for (const std::string& name : mixture.schemes) names.emplace(name, name);
+  if (mixture.format == "mlx") return f(schemes_as<tq::format::mlx>(mixture.format, names));
+  return f(schemes_as<tq::format::compressed_tensors>(mixture.format, names));
+}
+
+std::uint64_t model_file_bytes(const std::string& file) {
+  std::uint64_t sum = 0;
+  for (const std::filesystem::path& f : StoredModel(file).files())
+    if (f.extension() == ".safetensors") sum += std::filesystem::file_size(f);
+  return sum;
 }
 
 }  // namespace
 
 tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
                                           const MixtureFormat& mixture) {
-  if (mixture.format == "mlx") return measured_as<tq::format::mlx>(options, mixture);
-  return measured_as<tq::format::compressed_tensors>(options, mixture);
+  tq::CheckpointOptions how = layer_options(options);
+  const ConversionTalk talk("measure", how);
+  return with_schemes_of(mixture, [&](const auto& schemes) {
+    return tq::measure_checkpoint(options.file, schemes, how);
+  });
+}
+
+tq::CheckpointMeasurement sized_layers(const SelectOptions& options, const MixtureFormat& mixture) {
+  return with_schemes_of(mixture, [&](const auto& schemes) {
+    return tq::checkpoint_candidates(options.file, schemes, layer_options(options));
+  });
+}
+
+std::uint64_t weight_file_bytes(const SelectOptions& options, const MixtureFormat& mixture,
+                                const tq::PrecisionSelection& selection) {
+  CheckpointChoice choice;
+  choice.format = mixture.format;
+  for (const tq::SelectedPrecision& node : selection.nodes)
+    if (node.choice.scheme != tq::float_scheme)
+      choice.schemes.emplace(node.name, node.choice.scheme);
+  if (choice.schemes.empty()) return model_file_bytes(options.file);
+  return with_format(choice, [&](const auto& format) {
+    return tq::checkpoint_file_bytes(options.file, format, layer_options(options));
+  });
 }
 
 void quantize(const QuantizeOptions& options, const Team& team) {

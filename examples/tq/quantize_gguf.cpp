@@ -136,6 +136,14 @@ class GgufTalk {
   std::uint64_t before_ = 0;
 };
 
+tq::GgufOptions weight_options(const SelectOptions& options) {
+  tq::GgufOptions how = options.gguf;
+  how.names = options.names;
+  how.requantize = options.requantize;
+  how.jobs = options.jobs;
+  return how;
+}
+
 tq::GgufReport written_gguf(const GgufQuantizeOptions& options) {
   tq::GgufOptions how = options.how;
   const GgufTalk talk("quantize", how);
@@ -145,13 +153,14 @@ tq::GgufReport written_gguf(const GgufQuantizeOptions& options) {
 }  // namespace
 
 tq::GgufMeasurement measured_weights(const SelectOptions& options) {
-  tq::GgufOptions how = options.gguf;
-  how.names = options.names;
-  how.requantize = options.requantize;
-  how.jobs = options.jobs;
+  tq::GgufOptions how = weight_options(options);
   const std::vector<tq::layouts::gguf::Type> types = gguf_types_of(options);
   const GgufTalk talk("measure", how);
   return tq::measure_gguf(options.file, types, how);
+}
+
+tq::GgufMeasurement sized_weights(const SelectOptions& options) {
+  return tq::gguf_candidates(options.file, gguf_types_of(options), weight_options(options));
 }
 
 void quantize_gguf(const GgufQuantizeOptions& options) {

@@ -15,6 +15,7 @@
 #include <tq/store/hessians.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -111,7 +112,8 @@ void select(const SelectOptions& options) {
   if (!options.profile.empty())
     require_other_file("-o", options.out, {options.profile}, "--profile");
   const PrecisionPlan plan = precision_plan(model, options);
-  require_reachable(options, plan.fewest_bytes(), plan.skipped_bytes, plan.weights);
+  const std::uint64_t fewest = plan.fewest_bytes();
+  require_reachable(options, {fewest, plan.weights, fewest + plan.skipped_bytes, "copied"});
   const tq::PrecisionCriteria criteria = criteria_of(options, plan.skipped_bytes);
   const bool measures_time = options.min_speedup || options.goal == "performance";
   TextFiles output;

@@ -17,8 +17,10 @@
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/select/select_sized.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -71,7 +73,17 @@ std::string command_of(const SelectOptions& options) {
   return line;
 }
 
-void print(const tq::PrecisionSelection& selection, const tq::CheckpointMeasurement& measured,
+// Throws: UsageError for a size that no choice of layers has. `bytes_of`: of a selection's files.
+template <class BytesOf>
+void require_reachable_files(const SelectOptions& options, const tq::CheckpointMeasurement& sizes,
+                             const BytesOf& bytes_of) {
+  const tq::PrecisionSelection least = tq::select_fewest(tq::PrecisionSelector(sizes.layers));
+  require_reachable(options, {least.cost.bytes, least.weights, bytes_of(least),
+                              "headers and tensors that stay as they are"});
+}
+
+// `files`: bytes of the weight files.
+void print(const tq::PrecisionSelection& selection, std::uint64_t files,
            const SelectOptions& options) {
   if (options.talk.verbose || selection.nodes.size() <= most_rows) {
     Table table({{"layer"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
@@ -87,7 +99,9 @@ void print(const tq::PrecisionSelection& selection, const tq::CheckpointMeasurem
                  sqnr_of(node.choice.error)});
     table.print();
   }
-  print_summary(selection, options, measured.other_bytes, "tensors that stay as they are");
+  print_summary(selection, options, files - selection.cost.bytes,
+                "tensors that stay as they are and headers");
+  std::cout << "The weight files will have " << grouped(files) << " bytes.\n";
   std::cout << command_of(options) << '\n';
 }
 
@@ -106,16 +120,19 @@ void select_for(const SelectOptions& options) {
   require_no_configuration("-o", options.out, model.contents());
   TextFiles output;
   output.open(options.out, options.overwrite);
+  const auto bytes_of = [&](const tq::PrecisionSelection& s) {
+    return weight_file_bytes(options, mixture, s);
+  };
+  require_reachable_files(options, sized_layers(options, mixture), bytes_of);
   tq::CheckpointMeasurement measured = measured_layers(options, mixture);
-  require_reachable(options, fewest_bytes(measured.layers), measured.other_bytes,
-                    weights_of(measured.layers));
   const tq::PrecisionSelector selector(std::move(measured.layers));
   const tq::PrecisionSelection selection =
-      selector.select(criteria_of(options, measured.other_bytes));
+      tq::select_sized(selector, criteria_of(options, 0), measured.other_bytes, bytes_of);
+  const std::uint64_t files = bytes_of(selection);
   output.write(0, configuration(selection, mixture.format).dump(2) + "\n");
   output.commit();
   if (!options.json && options.talk.quiet) return;
-  if (!options.json) return print(selection, measured, options);
+  if (!options.json) return print(selection, files, options);
   tq::io::Json layers = tq::io::Json::array(), left = tq::io::Json::array();
   for (const tq::SelectedPrecision& node : selection.nodes)
     layers.push_back(selected_to_json(node));

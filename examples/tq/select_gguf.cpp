@@ -19,6 +19,7 @@
 #include <tq/store/gguf_mix_json.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -71,6 +72,12 @@ void require_gguf_output(const SelectOptions& options) {
   const StoredModel model(options.file);
   require_other_file("-o", options.out, model.files(), "MODEL");
   require_no_configuration("-o", options.out, model.contents());
+}
+
+void require_reachable_gguf(const SelectOptions& options, const tq::GgufMeasurement& sizes) {
+  const std::uint64_t fewest = fewest_bytes(sizes.weights);
+  require_reachable(options, {fewest, weights_of(sizes.weights), fewest + sizes.other_bytes,
+                              "keys, other tensors and padding"});
 }
 
 void print_gguf_table(const std::vector<ChosenType>& chosen, double all, bool is_verbose) {
@@ -146,9 +153,9 @@ void select_gguf(const SelectOptions& options) {
   require_gguf_output(options);
   TextFiles output;
   output.open(options.out, options.overwrite);
+  require_reachable_gguf(options, sized_weights(options));
   const tq::GgufMeasurement measured = measured_weights(options);
-  require_reachable(options, fewest_bytes(measured.weights), measured.other_bytes,
-                    weights_of(measured.weights));
+  require_reachable_gguf(options, measured);  // without types that cannot hold the values
   const tq::PrecisionSelector selector(measured.weights);
   const tq::PrecisionSelection selection =
       selector.select(criteria_of(options, measured.other_bytes));

@@ -61,15 +61,14 @@ void require_sense(const SelectOptions& options) {
   remove_leftovers(options.out);
 }
 
-void require_reachable(const SelectOptions& options, std::uint64_t fewest, std::uint64_t kept,
-                       std::uint64_t weights) {
-  if (options.max_bytes && *options.max_bytes < fewest + kept)
-    throw UsageError("--max-bytes: expected at least " + std::to_string(fewest + kept) +
-                     " for these types, of which " + std::to_string(kept) + " are copied, got " +
-                     std::to_string(*options.max_bytes));
-  const double least = bits_per_weight(fewest, weights);
-  if (options.max_bits && *options.max_bits < least)
-    throw UsageError("--max-bits: expected at least " + fixed_up(least, 4) +
+void require_reachable(const SelectOptions& options, const LeastSize& least) {
+  if (options.max_bytes && *options.max_bytes < least.all)
+    throw UsageError("--max-bytes: expected at least " + std::to_string(least.all) +
+                     " for these types, of which " + std::to_string(least.all - least.bytes) +
+                     " are " + least.others + ", got " + std::to_string(*options.max_bytes));
+  const double bits = bits_per_weight(least.bytes, least.weights);
+  if (options.max_bits && *options.max_bits < bits)
+    throw UsageError("--max-bits: expected at least " + fixed_up(bits, 4) +
                      " for these types, got " + exact_number(*options.max_bits));
 }
 

@@ -19,10 +19,14 @@ namespace tool {
 // Throws: UsageError for limits that are no positive numbers and for an output that is no .json.
 void require_sense(const SelectOptions& options);
 
-// Throws: UsageError for a size that no choice has. `fewest`: bytes that `weights` elements can
-// take; `kept`: bytes of tensors that stay as they are.
-void require_reachable(const SelectOptions& options, std::uint64_t fewest, std::uint64_t kept,
-                       std::uint64_t weights);
+// The least that a choice can take: bytes of `weights` elements, of all that is written with
+// them, and what there is beside these elements.
+struct LeastSize {
+  std::uint64_t bytes, weights, all;
+  std::string others;
+};
+// Throws: UsageError for a size that no choice has.
+void require_reachable(const SelectOptions& options, const LeastSize& least);
 
 [[nodiscard]] tq::PrecisionCriteria criteria_of(const SelectOptions& options, std::uint64_t kept);
 

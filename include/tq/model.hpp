@@ -46,3 +46,4 @@
 #include <tq/select/probed.hpp>
 #include <tq/select/product_times.hpp>
 #include <tq/select/refined.hpp>
+#include <tq/select/select_sized.hpp>

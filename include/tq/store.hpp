@@ -5,6 +5,7 @@
 
 #include <tq/store/activation_files.hpp>
 #include <tq/store/activation_ranges.hpp>
+#include <tq/store/checkpoint_file_bytes.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>

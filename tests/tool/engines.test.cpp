@@ -133,7 +133,14 @@ TEST_CASE("the best mixture for an engine is chosen within a size, and written")
   const Json written = Json::parse(succeed({"quantize", folder("model"), folder("out"), "--for",
                                             "vllm", "--config", folder("choice.json"), "--json"}));
   CHECK(written["type"] == "mixed");
-  CHECK(written["total"]["bytes_after"] == chosen["total"]["bytes"]);
+  CHECK(fs::file_size(folder("out/model.safetensors")) == chosen["total"]["bytes"]);
+  CHECK(written["total"]["bytes_after"] < chosen["total"]["bytes"]);  // without the header
+  // Its own size is enough for it, and a byte less is not.
+  const std::uint64_t own = chosen["total"]["bytes"];
+  CHECK(choose("vllm", {"--max-bytes", std::to_string(own)})["layers"] == chosen["layers"]);
+  CHECK(choose("vllm", {"--max-bytes", std::to_string(own - 1)})["total"]["bytes"] < own);
+  succeed({"select", folder("model"), "--max-bytes", std::to_string(own), "--for", "vllm",
+           "--overwrite", "-o", folder("choice.json")});
   for (const Json& module : written["quantized"]) CHECK(schemes.at(module) != "float");
   const Json config = Json::parse(content(folder("out/config.json")))["quantization_config"];
   for (const auto& [name, group] : config["config_groups"].items())
@@ -178,6 +185,8 @@ TEST_CASE("choices for an engine that make no sense are refused") {
       {{"--for", "vllm", "--max-bits", "5", "--all"}, "--all: expected none beside --for"},
       {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
       {{"--for", "vllm", "--max-bytes", "5"}, "--max-bytes: expected at least"},
+      {{"--for", "vllm", "--max-bytes", "18446744073709551616"}, "a whole number of bytes below"},
+      {{"--for", "vllm", "--max-bytes", "1e9"}, "a whole number of bytes below 2^64, got 1e9"},
   };
   for (const Case& c : cases) {
     std::vector<std::string> words{"select", folder("model"), "-o", folder("choice.json")};
@@ -205,6 +214,73 @@ TEST_CASE("choices for an engine that make no sense are refused") {
   refuse_file(begin + layer(block + "mlp.gate_proj", "int4_g32") + "," +
                   layer(block + "mlp.up_proj", "fp8") + "]}",
               1, "one scheme for layers that engines fuse");
+}
+
+TEST_CASE("the size of the files of a mixture is known before it is written, in shards too") {
+  const Folder folder("engines-size");
+  write_model(folder);
+  const std::vector<Tensor> more{
+      tensor("model.norm.weight", {64}, DType::f32, 7),
+      tensor("model.layers.1.mlp.up_proj.weight", {96, 64}, DType::bf16, 8),
+      tensor("model.layers.1.mlp.gate_proj.weight", {96, 64}, DType::bf16, 9)};
+  fs::create_directories(folder("shards"));
+  fs::rename(folder("model/model.safetensors"), folder("shards/model-1.safetensors"));
+  tq::io::write_safetensors(folder("shards/model-2.safetensors"), more);
+  fs::copy(folder("model/config.json"), folder("shards/config.json"));
+  Json index;
+  for (const char* const file : {"model-1.safetensors", "model-2.safetensors"}) {
+    const auto reader = tq::io::SafetensorsReader::open(folder("shards/" + std::string(file)));
+    for (const auto& t : reader.tensors()) index["weight_map"][t.name] = file;
+  }
+  std::ofstream(folder("shards/model.safetensors.index.json")) << index.dump();
+  const auto choose = [&](const std::string& engine, const std::string& bytes) {
+    return Json::parse(succeed({"select", folder("shards"), "--json", "--overwrite", "-o",
+                                folder("choice.json"), "--for", engine, "--max-bytes", bytes}));
+  };
+  for (const char* const engine : {"vllm", "sglang", "mlx"}) {
+    const std::string refused = fail(2, {"select", folder("shards"), "-o", folder("no.json"),
+                                         "--for", engine, "--max-bytes", "100"});
+    const std::string at_least = "expected at least ";
+    REQUIRE(has(refused, at_least));
+    const std::uint64_t fewest =
+        std::stoull(refused.substr(refused.find(at_least) + at_least.size()));
+    std::uint64_t before = 0;
+    for (const std::uint64_t room : {0u, 1500u, 6000u, 20000u, 30000u}) {
+      INFO(engine << " " << room);
+      const std::uint64_t bytes = choose(engine, std::to_string(fewest + room))["total"]["bytes"];
+      CHECK(bytes <= fewest + room);
+      CHECK(bytes >= before);
+      before = bytes;
+      succeed({"quantize", folder("shards"), folder("out"), "--for", engine, "--config",
+               folder("choice.json"), "--overwrite"});
+      std::uint64_t size = 0;
+      for (const auto& file : fs::directory_iterator(folder("out")))
+        if (file.path().extension() == ".safetensors") size += file.file_size();
+      CHECK(size == bytes);
+    }
+    CHECK(choose(engine, std::to_string(fewest))["total"]["bytes"] == fewest);
+  }
+}
+
+TEST_CASE("a size that nothing reaches is refused before weights are read") {
+  const Folder folder("engines-early");
+  write_model(folder);
+  std::vector<float> x = noise(64 * 64);
+  x[5] = std::nanf("");
+  tq::io::write_safetensors(
+      folder("model/model.safetensors"),
+      std::vector<Tensor>{tq::io::from_float32(block + "self_attn.o_proj.weight", {64, 64}, x)});
+  for (const char* const engine : {"vllm", "mlx"}) {
+    const std::vector<std::string> words{"select", folder("model"),       "--for",      engine,
+                                         "-o",     folder("choice.json"), "--max-bytes"};
+    const auto with = [&](const char* bytes) {
+      std::vector<std::string> out = words;
+      out.emplace_back(bytes);
+      return out;
+    };
+    CHECK(has(fail(2, with("1000")), "--max-bytes: expected at least "));
+    CHECK(has(fail(1, with("9000")), "self_attn.o_proj.weight"));
+  }
 }
 
 TEST_CASE("layers of a folder for an engine are encoded by an algorithm") {

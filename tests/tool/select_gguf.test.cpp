@@ -5,12 +5,15 @@
 
 #include "tool_test.hpp"
 
+#include <cmath>
+#include <tuple>
+
 using namespace tool_test;
 
 namespace {
 
 // A GGUF file with weights of different sizes and magnitudes, and a norm.
-void write_weights(const std::string& path) {
+void write_weights(const std::string& path, float factor = 0.7f) {
   using tq::layouts::gguf::Type;
   const std::vector<tq::io::GgufEntry> entries{{"general.architecture", std::string("llama")}};
   const std::vector<tq::io::GgufTensorDecl> tensors{
@@ -22,7 +25,7 @@ void write_weights(const std::string& path) {
   for (const auto& t : writer.order()) {
     std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
     for (float& v : values) v *= scale;
-    scale *= 0.7f;
+    scale *= factor;
     writer.append(t.name, std::as_bytes(std::span(values)));
   }
   writer.finish();
@@ -115,6 +118,16 @@ TEST_CASE("choices for llama.cpp that make no sense are refused") {
     CHECK(has(fail(2, {"select", folder("x.gguf"), "--max-bits", "5", "-o", folder("mix.json"),
                        words[0], words[1]}),
               words[0] + ": expected --for llama.cpp beside it"));
+  // A size that nothing reaches is refused before weights are read.
+  write_weights(folder("nan.gguf"), std::nanf(""));
+  const std::vector<std::string> unread{
+      "select", folder("nan.gguf"), "-o", folder("mix.json"), "--for", "llama.cpp", "--max-bytes"};
+  for (const auto& [bytes, status, expected] :
+       {std::tuple("3000", 2, "--max-bytes: expected at least "), std::tuple("9000", 1, "blk.")}) {
+    std::vector<std::string> words = unread;
+    words.emplace_back(bytes);
+    CHECK(has(fail(status, words), expected));
+  }
   succeed({"quantize", folder("x.gguf"), folder("q.gguf"), "--type", "q8_0"});
   CHECK(has(fail(1, {"select", folder("q.gguf"), "-o", folder("mix.json"), "--for", "llama.cpp",
                      "--max-bits", "5"}),

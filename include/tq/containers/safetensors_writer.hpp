@@ -115,10 +115,8 @@ class SafetensorsWriter {
         written_(order_.size()),
         file_(path, links),
         gather_(file_) {
-    detail::RawTypes raw;
-    for (const TensorDecl& d : declarations)
-      if (d.raw) raw.emplace(d.name, d.raw->dtype);
-    const std::string text = detail::safetensors_header_text(order_, metadata, raw);
+    const std::string text =
+        detail::safetensors_header_text(order_, metadata, raw_types(declarations));
     if (text.size() > safetensors_max_header)
       refuse(errc::bad_argument, "", "a header of at most 100000000 bytes",
              std::to_string(text.size()));
@@ -134,6 +132,16 @@ class SafetensorsWriter {
   }
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
+
+  /// Bytes of the file that a writer makes of these declarations: header, its padding and data.
+  /// Throws: as the constructor, but for `errc::io_failure`.
+  [[nodiscard]] static std::uint64_t file_bytes(std::span<const TensorDecl> declarations,
+                                                const Metadata& metadata = {}) {
+    const std::vector<TensorInfo> order = plan("a file", declarations, metadata);
+    const std::uint64_t data = order.empty() ? 0 : order.back().offset + order.back().size_bytes;
+    const detail::RawTypes raw = raw_types(declarations);
+    return 8 + detail::safetensors_header_text(order, metadata, raw).size() + data;
+  }
 
   /// The declared tensors in the order their data must come; `offset` is from the start of the
   /// file.
@@ -222,6 +230,13 @@ class SafetensorsWriter {
                            std::string_view got) const {
     detail::fail(code, "tq::io::SafetensorsWriter", file_.target().string(), name,
                  detail::expected_got(expected, got));
+  }
+
+  [[nodiscard]] static detail::RawTypes raw_types(std::span<const TensorDecl> declarations) {
+    detail::RawTypes raw;
+    for (const TensorDecl& d : declarations)
+      if (d.raw) raw.emplace(d.name, d.raw->dtype);
+    return raw;
   }
 
   [[nodiscard]] static std::vector<TensorInfo> plan(const std::string& file,

@@ -225,8 +225,9 @@ inline SelectionLimits PrecisionSelector::limits_of(const PrecisionCriteria& cri
 }
 
 inline SelectionResult PrecisionSelector::result_of(const PrecisionCriteria& criteria) const {
-  const SelectionLimits limits = limits_of(criteria), none;
-  const bool limits_size = limits.bytes != none.bytes || limits.seconds != none.seconds;
+  const SelectionLimits limits = limits_of(criteria);
+  const bool limits_size =
+      criteria.max_bytes || criteria.max_bits_per_weight || criteria.min_speedup;
   switch (criteria.goal) {
     case PrecisionGoal::performance:
       return has_seconds_ && !model_.nodes.empty() ? frontier_.fewest_seconds(limits)
@@ -235,7 +236,7 @@ inline SelectionResult PrecisionSelector::result_of(const PrecisionCriteria& cri
     case PrecisionGoal::accuracy: return frontier_.least_error(limits);
     case PrecisionGoal::custom: break;
   }
-  if (!limits_size && limits.error == none.error)
+  if (!limits_size && !criteria.max_error && !criteria.min_sqnr_db)
     raise(errc::bad_argument,
           "tq::PrecisionSelector: expected a limit for the custom goal, got none");
   return limits_size ? frontier_.least_error(limits) : frontier_.fewest_bytes(limits);

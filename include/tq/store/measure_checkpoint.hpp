@@ -35,16 +35,27 @@ namespace tq {
 ///         mixture.layers[layer.name] = schemes.at(layer.choice.scheme);
 ///     tq::write_checkpoint("llama-4gb/", "llama/", mixture);
 ///
+/// Headers of files are not in these bytes: `checkpoint_file_bytes` has the bytes of the files, and
+/// `select_sized` a selection whose files keep a limit.
+///
 /// Throws: as `write_checkpoint` of a folder that cannot be read; `errc::unsupported` where no
 /// layer fits a scheme.
 template <class Model = StoredModel, io::WritableFormat F>
 [[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
                                                        const std::map<std::string, F>& schemes,
                                                        const CheckpointOptions& options = {}) {
-  std::vector<store::detail::NamedFormat> formats;
-  for (const auto& [name, format] : schemes)
-    formats.push_back({name, std::make_shared<const store::detail::ErasedFormat<F>>(format)});
-  return store::detail::measure_checkpoint<Model>(in, formats, options);
+  return store::detail::measure_checkpoint<Model>(in, store::detail::named_formats(schemes),
+                                                  options, store::detail::LayerErrors::measured);
+}
+
+/// The candidates of `measure_checkpoint` with errors of 0, without reading a tensor: the bytes
+/// between which a size can be. Throws: as `measure_checkpoint`.
+template <class Model = StoredModel, io::WritableFormat F>
+[[nodiscard]] CheckpointMeasurement checkpoint_candidates(const std::filesystem::path& in,
+                                                          const std::map<std::string, F>& schemes,
+                                                          const CheckpointOptions& options = {}) {
+  return store::detail::measure_checkpoint<Model>(in, store::detail::named_formats(schemes),
+                                                  options, store::detail::LayerErrors::none);
 }
 
 }  // namespace tq

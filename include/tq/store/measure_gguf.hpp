@@ -34,7 +34,17 @@ template <class Model = StoredModel>
 [[nodiscard]] GgufMeasurement measure_gguf(const std::filesystem::path& in,
                                            const std::vector<layouts::gguf::Type>& types = {},
                                            const GgufOptions& options = {}) {
-  return store::detail::measure_gguf<Model>(in, types, options);
+  return store::detail::measure_gguf<Model>(in, types, options,
+                                            store::detail::GgufErrors::measured);
+}
+
+/// The candidates of `measure_gguf` with errors of 0, without reading a weight: the bytes between
+/// which a size can be. Throws: as `measure_gguf`.
+template <class Model = StoredModel>
+[[nodiscard]] GgufMeasurement gguf_candidates(const std::filesystem::path& in,
+                                              const std::vector<layouts::gguf::Type>& types = {},
+                                              const GgufOptions& options = {}) {
+  return store::detail::measure_gguf<Model>(in, types, options, store::detail::GgufErrors::none);
 }
 
 }  // namespace tq

@@ -130,6 +130,13 @@ TEST_CASE("more bits never give a worse error, and fit what is asked for") {
   }
 }
 
+TEST_CASE("a limit that everything keeps is a limit") {
+  CHECK(schemes(selector().select(in_bits(1e75))) == Names{"float", "float", "float"});
+  PrecisionCriteria c = custom();
+  c.min_sqnr_db = -1e75;
+  CHECK(schemes(selector().select(c)) == Names{"int2", "int2", "int2"});
+}
+
 TEST_CASE("limits that nothing keeps name what can be reached") {
   CHECK(test::has(refused(in_bits(1.9)), "bytes 712, where the least is 750"));
   PrecisionCriteria c = in_bits(2);

@@ -13,6 +13,7 @@
 #include <tq/json/json_text.hpp>
 #include <tq/ptq/hessian.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/store/checkpoint_file_bytes.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 
 #include <algorithm>
@@ -140,6 +141,14 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
     if (entry.is_regular_file())
       files[entry.path().lexically_relative(folder).string()] = slurp(entry.path());
   return files;
+}
+
+// Bytes of the weight files of a folder.
+std::uint64_t weight_bytes_in(const fs::path& folder) {
+  std::uint64_t sum = 0;
+  for (const auto& file : fs::directory_iterator(folder))
+    if (file.path().extension() == ".safetensors") sum += file.file_size();
+  return sum;
 }
 
 std::map<std::string, io::Tensor> tensors_of(const fs::path& file) {
@@ -291,6 +300,8 @@ TEST_CASE("a folder is written as engines load it") {
   }
   CHECK(index["metadata"]["total_size"] == size);
   CHECK(report.bytes_after == size);
+  CHECK(weight_bytes_in(out) == checkpoint_file_bytes(in, int4_g32));
+  CHECK(checkpoint_file_bytes(in, format::gptq{4, 32}) > size);
 
   // The configuration keeps its text, and says what is not quantized.
   const std::string config = slurp(out / "config.json");
@@ -551,6 +562,16 @@ TEST_CASE("layers are measured as checkpoints have them, and the best mixture fi
     }
   }
   CHECK(measured.other_bytes == others);
+  const CheckpointMeasurement sizes = checkpoint_candidates<Small>(folder / "in", schemes);
+  CHECK(sizes.other_bytes == others);
+  CHECK(sizes.layers.ties == measured.layers.ties);
+  REQUIRE(sizes.layers.nodes.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i)
+    for (std::size_t j = 0; j < measured.layers.nodes[i].candidates.size(); ++j) {
+      const PrecisionCandidate& c = sizes.layers.nodes[i].candidates.at(j);
+      CHECK(c.bytes == measured.layers.nodes[i].candidates[j].bytes);
+      CHECK(c.error == 0);
+    }
   CHECK(std::ranges::find(measured.left, block + "mlp.down_proj", &io::LeftModule::module) !=
         measured.left.end());
 
@@ -576,6 +597,7 @@ TEST_CASE("layers are measured as checkpoints have them, and the best mixture fi
   CHECK(report.weight_bytes == best.cost.bytes);
   CHECK(report.weight_bytes < int8_bytes);
   CHECK(report.bytes_after == best.cost.bytes + measured.other_bytes);
+  CHECK(weight_bytes_in(folder / "mixed") == checkpoint_file_bytes(folder / "in", mixture));
   const io::Json config = io::Json::parse(slurp(folder / "mixed" / "config.json"));
   CHECK(config["quantization_config"]["config_groups"].size() == 2);
   for (const SelectedPrecision& layer : best.nodes) {

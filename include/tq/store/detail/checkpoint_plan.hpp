@@ -6,6 +6,7 @@
 #include <tq/checkpoints/model_layers.hpp>
 #include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -298,6 +300,15 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
   if (!inputs.empty()) plan.tensors.options["inputs"] = inputs;
   add_algorithms(plan.tensors, options.hessians);
   return plan;
+}
+
+// Bytes of the files with tensors that a plan becomes.
+[[nodiscard]] inline std::uint64_t weight_file_bytes(const CheckpointPlan& plan,
+                                                     const ModelContents& model) {
+  std::uint64_t sum = 0;
+  for (const OutputShard& shard : plan.tensors.shards)
+    sum += io::SafetensorsWriter::file_bytes(shard.declarations(model), shard.metadata());
+  return sum;
 }
 
 }  // namespace tq::store::detail

@@ -41,6 +41,14 @@ struct NamedFormat {
   std::shared_ptr<const AnyFormat> format;
 };
 
+template <class F>
+[[nodiscard]] std::vector<NamedFormat> named_formats(const std::map<std::string, F>& schemes) {
+  std::vector<NamedFormat> out;
+  for (const auto& [name, format] : schemes)
+    out.push_back({name, std::make_shared<const ErasedFormat<F>>(format)});
+  return out;
+}
+
 // A scheme with the layers that fit it.
 struct MeasuredFormat {
   std::string name;
@@ -153,15 +161,11 @@ inline void add_rest(const ModelContents& model, const std::vector<MeasuredForma
       out.other_bytes += t.foreign ? t.plain_bytes() : t.bytes;
 }
 
+// The schemes that layers fit. Throws: errc::unsupported where no layer fits any.
 template <class Model>
-[[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
-                                                       const std::vector<NamedFormat>& schemes,
-                                                       const CheckpointOptions& options) {
-  if (options.algorithm != WeightAlgorithm{})
-    raise(errc::unsupported,
-          "`algorithm`: expected rtn, by which layers are measured, got " + options.algorithm.name);
-  Model model(in);
-  require_unquantized(model.contents(), in.string());
+[[nodiscard]] std::vector<MeasuredFormat> measured_formats(const Model& model,
+                                                           const std::vector<NamedFormat>& schemes,
+                                                           const CheckpointOptions& options) {
   const std::filesystem::path folder = or_here(model.contents().files().front().parent_path());
   const io::Json config =
       io::parse_json(CheckpointFolder::read_config(folder), (folder / "config.json").string());
@@ -175,8 +179,26 @@ template <class Model>
     for (OutputShard& shard : f.plan.tensors.shards)
       for (QuantizeJob& job : shard.jobs)
         if (job.layers) f.jobs.emplace(job.source, job.layers.get());
+  return formats;
+}
+
+// Whether errors are measured, or stay 0 and no tensor is read.
+enum class LayerErrors { measured, none };
+
+template <class Model>
+[[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
+                                                       const std::vector<NamedFormat>& schemes,
+                                                       const CheckpointOptions& options,
+                                                       LayerErrors errors) {
+  if (options.algorithm != WeightAlgorithm{})
+    raise(errc::unsupported,
+          "`algorithm`: expected rtn, by which layers are measured, got " + options.algorithm.name);
+  Model model(in);
+  require_unquantized(model.contents(), in.string());
+  std::vector<MeasuredFormat> formats = measured_formats(model, schemes, options);
+  const bool is_measured = errors == LayerErrors::measured;
   for (MeasuredFormat& f : formats)
-    if (!f.jobs.empty() && f.jobs.begin()->second->format->needs_set_abs_max())
+    if (is_measured && !f.jobs.empty() && f.jobs.begin()->second->format->needs_set_abs_max())
       set_magnitudes(model, f.plan, options.jobs, Team());
   CheckpointMeasurement out;
   LayerNodes nodes(out);
@@ -193,7 +215,7 @@ template <class Model>
           std::uint64_t bytes = 0;
           for (const io::TensorDecl& part : job->second->format->declarations(layer.weight))
             bytes += *part.bytes();
-          const double error = naming(layer.weight.module + ".weight", [&] {
+          const double error = !is_measured ? 0 : naming(layer.weight.module + ".weight", [&] {
             return layer_error(floats, t, *job->second, layer, f.hints, values);
           });
           nodes.add(t, layer, {f.name, bytes, error});
@@ -201,7 +223,7 @@ template <class Model>
       });
     }
     done += t.bytes;
-    if (options.progress) options.progress(done, all);
+    if (is_measured && options.progress) options.progress(done, all);
   }
   nodes.finish();
   add_rest(model.contents(), formats, out);

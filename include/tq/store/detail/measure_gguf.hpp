@@ -60,7 +60,7 @@ struct GgufLoss {
   }
 };
 
-[[nodiscard]] inline std::vector<layouts::gguf::Type> gguf_candidates(
+[[nodiscard]] inline std::vector<layouts::gguf::Type> candidate_types(
     const std::vector<layouts::gguf::Type>& types) {
   using layouts::gguf::Type;
   if (types.empty())
@@ -205,18 +205,30 @@ inline void add_gguf_nodes(std::span<const GgufChoice> choices, std::span<const 
   }
 }
 
+// No errors, and nothing is read.
+[[nodiscard]] inline std::vector<GgufLoss> no_losses(std::span<const GgufChoice> choices) {
+  std::vector<GgufLoss> out;
+  for (const GgufChoice& c : choices) out.push_back({std::vector<double>(c.types.size())});
+  return out;
+}
+
+// Whether errors are measured, or stay 0 and no weight is read.
+enum class GgufErrors { measured, none };
+
 template <class Model>
 [[nodiscard]] GgufMeasurement measure_gguf(const std::filesystem::path& in,
                                            const std::vector<layouts::gguf::Type>& types,
-                                           const GgufOptions& options) {
-  const std::vector<layouts::gguf::Type> candidates = gguf_candidates(types);
+                                           const GgufOptions& options, GgufErrors errors) {
+  const std::vector<layouts::gguf::Type> candidates = candidate_types(types);
   const GgufMix mix = gguf_mix("f32");  // for the lists that all mixes have
   const std::unique_ptr<GgufInput> input = gguf_input<Model>(in, options);
   const std::optional<ImportanceFile> read = importance_for(*input, options);
   const ImportanceFile* const importance = read ? &*read : nullptr;
   complete_entries(*input, mix, importance, options);
   const GgufChoices all = gguf_choices(*input, mix, candidates, importance, options);
-  const std::vector<GgufLoss> losses = gguf_losses(*input, all.choices, options);
+  const std::vector<GgufLoss> losses = errors == GgufErrors::measured
+                                           ? gguf_losses(*input, all.choices, options)
+                                           : no_losses(all.choices);
 
   GgufMeasurement out;
   out.dropped = input->dropped;

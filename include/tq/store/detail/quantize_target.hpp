@@ -48,6 +48,11 @@ inline void require_other_files(const std::string& out, const QuantizeTarget& ta
 
 inline constexpr std::string_view index_ending = ".index.json";
 
+// True for a model of several files with an index.
+[[nodiscard]] inline bool is_sharded_model(const ModelContents& model) {
+  return model.files().front().string().ends_with(index_ending);
+}
+
 // A folder that is called like a file is meant if its name ends in a slash.
 inline bool means_folder(const std::string& out) {
   if (out.ends_with(".safetensors") || out.ends_with(index_ending)) return false;

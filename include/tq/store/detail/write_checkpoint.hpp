@@ -35,7 +35,7 @@ namespace tq::store::detail {
                                                       const ModelContents& model) {
   if (out.has_extension() && is_file_name(out))
     raise_option("`out`: expected the name of a folder, got \"" + out.string() + "\"");
-  const bool is_sharded = model.files().front().string().ends_with(index_ending);
+  const bool is_sharded = is_sharded_model(model);
   return {out, is_sharded ? "model.safetensors.index.json" : "model.safetensors", is_sharded, true};
 }
 
