@@ -45,12 +45,8 @@ std::size_t rows_of(const PrecisionOptions& options) {
 // A tensor in all schemes that can do it.
 tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor& tensor,
                                   const std::vector<tq::NamedScheme>& schemes,
-                                  ExpectedErrors* outputs, MeasuredPrecision& out) {
-  std::optional<tq::ExpectedError> of_outputs;
-  if (outputs != nullptr) {
-    of_outputs = outputs->of(tensor);
-    if (!of_outputs) out.by_weights.push_back(tensor.name);
-  }
+                                  const std::optional<tq::ExpectedError>& of_outputs,
+                                  MeasuredPrecision& out) {
   tq::PrecisionNode node{tensor.name, tensor.elements(), {}};
   node.candidates.push_back(tq::float_candidate(tensor.bytes, measure.float_seconds(tensor)));
   std::uint64_t nonfinite = 0;
@@ -130,8 +126,11 @@ MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& pl
   tq::ProductTimes products(rows_of(options));
   for (const StoredTensor* t : plan.tensors)
     in_memory(*t, [&] {
+      std::optional<tq::ExpectedError> of_outputs;  // its errors name the tensor
+      if (outputs != nullptr) of_outputs = outputs->of(*t);
+      if (outputs != nullptr && !of_outputs) out.by_weights.push_back(t->name);
       naming(t->name, [&] {
-        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, outputs, out));
+        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, of_outputs, out));
         if (times == Times::measured)
           tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), t->kind, plan.schemes,
                                 products);

@@ -356,6 +356,9 @@ TEST_CASE("select chooses by the outputs of layers with Hessians, and gives thes
                                            "even", {5, inputs},
                                            std::vector<float>(even.begin(), even.begin() + 240))});
   succeed({"hessian", folder("few.npz"), "-o", folder("f.npz")});
-  CHECK(has(fail(1, select({"--hessian", folder("f.npz")})), "--allow-few-tokens takes them"));
+  const std::string few = fail(1, select({"--hessian", folder("f.npz")}));
+  CHECK(has(few, "--allow-few-tokens takes them"));
+  CHECK(few.find("tensor \"") != few.npos);
+  CHECK(few.find("tensor \"") == few.rfind("tensor \""));  // once
   succeed(select({"--hessian", folder("f.npz"), "--allow-few-tokens"}));
 }
