@@ -2,8 +2,11 @@
 #include "engine_selection.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -34,6 +37,22 @@ std::uint64_t weights_of(const tq::PrecisionModel& model) {
   std::uint64_t sum = 0;
   for (const tq::PrecisionNode& node : model.nodes) sum += node.weights;
   return sum;
+}
+
+std::string uniform_sizes(
+    const tq::PrecisionSelector& selector,
+    const std::function<std::uint64_t(const tq::PrecisionSelection&)>& bytes_of) {
+  std::set<std::string> schemes;
+  for (const tq::PrecisionNode& node : selector.model().nodes)
+    for (const tq::PrecisionCandidate& c : node.candidates) schemes.insert(c.scheme);
+  std::vector<std::pair<std::uint64_t, std::string>> sizes;
+  for (const std::string& scheme : schemes)
+    sizes.emplace_back(bytes_of(selector.uniform(scheme)), scheme);
+  std::ranges::sort(sizes);
+  std::string text;
+  for (const auto& [bytes, scheme] : sizes)
+    text += (text.empty() ? "" : ", ") + std::to_string(bytes) + " in " + scheme;
+  return text;
 }
 
 std::string quoted(const std::string& word) {

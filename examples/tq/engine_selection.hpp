@@ -5,8 +5,10 @@
 #include "commands.hpp"
 
 #include <tq/select/precision_model.hpp>
+#include <tq/select/precision_selector.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tool {
@@ -17,6 +19,11 @@ void require_no_others(const SelectOptions& options);
 // The fewest bytes of all nodes, where tied nodes have one scheme; their elements.
 [[nodiscard]] std::uint64_t fewest_bytes(const tq::PrecisionModel& model);
 [[nodiscard]] std::uint64_t weights_of(const tq::PrecisionModel& model);
+
+// "5000 in int4_g32, 9000 in float": bytes of outputs whose nodes have one scheme where it fits.
+[[nodiscard]] std::string uniform_sizes(
+    const tq::PrecisionSelector& selector,
+    const std::function<std::uint64_t(const tq::PrecisionSelection&)>& bytes_of);
 
 // A word of a command, for a shell.
 [[nodiscard]] std::string quoted(const std::string& word);

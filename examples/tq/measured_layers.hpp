@@ -10,6 +10,7 @@
 #include <tq/store/gguf_measurement.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace tool {
 
@@ -21,11 +22,11 @@ namespace tool {
 [[nodiscard]] tq::CheckpointMeasurement sized_layers(const SelectOptions& options,
                                                      const MixtureFormat& mixture);
 
-// Bytes of the .safetensors files of a selection: those that tq quantize will write, or of a
-// selection without a scheme those of the model. Throws: as tq::checkpoint_file_bytes.
-[[nodiscard]] std::uint64_t weight_file_bytes(const SelectOptions& options,
-                                              const MixtureFormat& mixture,
-                                              const tq::PrecisionSelection& selection);
+// The bytes of the .safetensors files of a selection: those that tq quantize will write, or of a
+// selection without a scheme those of the model. Throws: as tq::CheckpointSizes, also later.
+using FileBytes = std::function<std::uint64_t(const tq::PrecisionSelection&)>;
+[[nodiscard]] FileBytes weight_file_bytes(const SelectOptions& options,
+                                          const MixtureFormat& mixture);
 
 // The weights of a model in types of GGUF files. Throws: UsageError for types of other names; as
 // tq::measure_gguf.

@@ -12,7 +12,7 @@
 #include "write_formats.hpp"
 
 #include <tq/store/activation_ranges.hpp>
-#include <tq/store/checkpoint_file_bytes.hpp>
+#include <tq/store/checkpoint_sizes.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/hessians.hpp>
 #include <tq/store/measure_checkpoint.hpp>
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -90,11 +91,12 @@ auto with_schemes_of(const MixtureFormat& mixture, F&& f) {
   return f(schemes_as<tq::format::compressed_tensors>(mixture.format, names));
 }
 
-std::uint64_t model_file_bytes(const std::string& file) {
-  std::uint64_t sum = 0;
-  for (const std::filesystem::path& f : StoredModel(file).files())
-    if (f.extension() == ".safetensors") sum += std::filesystem::file_size(f);
-  return sum;
+// Sizes of the files of mixtures of F.
+template <class F>
+FileBytes file_bytes_of(const std::string& model, const std::map<std::string, F>& schemes,
+                        const tq::CheckpointOptions& how) {
+  const auto sizes = std::make_shared<const tq::CheckpointSizes<F>>(model, schemes, how);
+  return [sizes](const tq::PrecisionSelection& selection) { return (*sizes)(selection); };
 }
 
 }  // namespace
@@ -114,17 +116,11 @@ tq::CheckpointMeasurement sized_layers(const SelectOptions& options, const Mixtu
   });
 }
 
-std::uint64_t weight_file_bytes(const SelectOptions& options, const MixtureFormat& mixture,
-                                const tq::PrecisionSelection& selection) {
-  CheckpointChoice choice;
-  choice.format = mixture.format;
-  for (const tq::SelectedPrecision& node : selection.nodes)
-    if (node.choice.scheme != tq::float_scheme)
-      choice.schemes.emplace(node.name, node.choice.scheme);
-  if (choice.schemes.empty()) return model_file_bytes(options.file);
-  return with_format(choice, [&](const auto& format) {
-    return tq::checkpoint_file_bytes(options.file, format, layer_options(options));
-  });
+FileBytes weight_file_bytes(const SelectOptions& options, const MixtureFormat& mixture) {
+  tq::CheckpointOptions how = layer_options(options);
+  how.engine = options.engine;
+  return with_schemes_of(
+      mixture, [&](const auto& schemes) { return file_bytes_of(options.file, schemes, how); });
 }
 
 void quantize(const QuantizeOptions& options, const Team& team) {

@@ -113,7 +113,8 @@ void select(const SelectOptions& options) {
     require_other_file("-o", options.out, {options.profile}, "--profile");
   const PrecisionPlan plan = precision_plan(model, options);
   const std::uint64_t fewest = plan.fewest_bytes();
-  require_reachable(options, {fewest, plan.weights, fewest + plan.skipped_bytes, "copied"});
+  require_reachable(
+      options, {fewest, plan.weights, fewest + plan.skipped_bytes, plan.skipped_bytes, "copied"});
   const tq::PrecisionCriteria criteria = criteria_of(options, plan.skipped_bytes);
   const bool measures_time = options.min_speedup || options.goal == "performance";
   TextFiles output;

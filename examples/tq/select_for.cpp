@@ -17,7 +17,7 @@
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/select/precision_selector.hpp>
-#include <tq/select/select_sized.hpp>
+#include <tq/store/select_checkpoint.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -73,13 +73,23 @@ std::string command_of(const SelectOptions& options) {
   return line;
 }
 
-// Throws: UsageError for a size that no choice of layers has. `bytes_of`: of a selection's files.
-template <class BytesOf>
-void require_reachable_files(const SelectOptions& options, const tq::CheckpointMeasurement& sizes,
-                             const BytesOf& bytes_of) {
-  const tq::PrecisionSelection least = tq::select_fewest(tq::PrecisionSelector(sizes.layers));
-  require_reachable(options, {least.cost.bytes, least.weights, bytes_of(least),
-                              "headers and tensors that stay as they are"});
+// Throws: UsageError for a size that no choice of layers has.
+void require_reachable_files(const SelectOptions& options, const MixtureFormat& mixture,
+                             const FileBytes& bytes_of) {
+  const tq::CheckpointMeasurement sizes = sized_layers(options, mixture);
+  const tq::PrecisionSelector selector(sizes.layers);
+  const tq::PrecisionSelection least = tq::select_smallest_checkpoint(sizes, bytes_of);
+  const std::uint64_t all = bytes_of(least);
+  const std::uint64_t layers = selector.frontier().fewest_bytes().cost.bytes;
+  require_reachable(options, {layers, least.weights, all, all - least.cost.bytes,
+                              "headers and tensors that stay as they are",
+                              [&] { return uniform_sizes(selector, bytes_of); }});
+}
+
+bool is_quantized(const tq::PrecisionSelection& selection) {
+  return std::ranges::any_of(selection.nodes, [](const tq::SelectedPrecision& node) {
+    return node.choice.scheme != tq::float_scheme;
+  });
 }
 
 // `files`: bytes of the weight files.
@@ -102,7 +112,9 @@ void print(const tq::PrecisionSelection& selection, std::uint64_t files,
   print_summary(selection, options, files - selection.cost.bytes,
                 "tensors that stay as they are and headers");
   std::cout << "The weight files will have " << grouped(files) << " bytes.\n";
-  std::cout << command_of(options) << '\n';
+  std::cout << (is_quantized(selection) ? command_of(options)
+                                        : "All layers stay in float: use the model as it is.")
+            << '\n';
 }
 
 }  // namespace
@@ -120,14 +132,11 @@ void select_for(const SelectOptions& options) {
   require_no_configuration("-o", options.out, model.contents());
   TextFiles output;
   output.open(options.out, options.overwrite);
-  const auto bytes_of = [&](const tq::PrecisionSelection& s) {
-    return weight_file_bytes(options, mixture, s);
-  };
-  require_reachable_files(options, sized_layers(options, mixture), bytes_of);
-  tq::CheckpointMeasurement measured = measured_layers(options, mixture);
-  const tq::PrecisionSelector selector(std::move(measured.layers));
+  const FileBytes bytes_of = weight_file_bytes(options, mixture);
+  require_reachable_files(options, mixture, bytes_of);
+  const tq::CheckpointMeasurement measured = measured_layers(options, mixture);
   const tq::PrecisionSelection selection =
-      tq::select_sized(selector, criteria_of(options, 0), measured.other_bytes, bytes_of);
+      tq::select_checkpoint(measured, criteria_of(options, 0), bytes_of);
   const std::uint64_t files = bytes_of(selection);
   output.write(0, configuration(selection, mixture.format).dump(2) + "\n");
   output.commit();
@@ -138,14 +147,15 @@ void select_for(const SelectOptions& options) {
     layers.push_back(selected_to_json(node));
   for (const tq::io::LeftModule& m : measured.left)
     left.push_back({{"module", m.module}, {"reason", m.reason}});
-  print_json({{"file", options.file},
-              {"output", options.out},
-              {"for", options.engine},
-              {"format", mixture.format},
-              {"layers", std::move(layers)},
-              {"left", std::move(left)},
-              {"command", command_of(options)},
-              {"total", total_to_json(selection, measured.other_bytes)}});
+  print_json(
+      {{"file", options.file},
+       {"output", options.out},
+       {"for", options.engine},
+       {"format", mixture.format},
+       {"layers", std::move(layers)},
+       {"left", std::move(left)},
+       {"command", is_quantized(selection) ? tq::io::Json(command_of(options)) : tq::io::Json()},
+       {"total", total_to_json(selection, files - selection.cost.bytes)}});
 }
 
 }  // namespace tool

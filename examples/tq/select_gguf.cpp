@@ -74,10 +74,18 @@ void require_gguf_output(const SelectOptions& options) {
   require_no_configuration("-o", options.out, model.contents());
 }
 
+// Throws: UsageError for a size that no choice of types has.
 void require_reachable_gguf(const SelectOptions& options, const tq::GgufMeasurement& sizes) {
   const std::uint64_t fewest = fewest_bytes(sizes.weights);
+  const auto reach = [&] {
+    const tq::PrecisionSelector selector(sizes.weights);
+    const auto bytes = [&](const tq::PrecisionSelection& s) {
+      return s.cost.bytes + sizes.other_bytes;
+    };
+    return uniform_sizes(selector, bytes);
+  };
   require_reachable(options, {fewest, weights_of(sizes.weights), fewest + sizes.other_bytes,
-                              "keys, other tensors and padding"});
+                              sizes.other_bytes, "keys, other tensors and padding", reach});
 }
 
 void print_gguf_table(const std::vector<ChosenType>& chosen, double all, bool is_verbose) {

@@ -64,8 +64,9 @@ void require_sense(const SelectOptions& options) {
 void require_reachable(const SelectOptions& options, const LeastSize& least) {
   if (options.max_bytes && *options.max_bytes < least.all)
     throw UsageError("--max-bytes: expected at least " + std::to_string(least.all) +
-                     " for these types, of which " + std::to_string(least.all - least.bytes) +
-                     " are " + least.others + ", got " + std::to_string(*options.max_bytes));
+                     " for these types, of which " + std::to_string(least.rest) + " are " +
+                     least.others + ", got " + std::to_string(*options.max_bytes) +
+                     (least.reach ? "; sizes of one scheme: " + least.reach() : ""));
   const double bits = bits_per_weight(least.bytes, least.weights);
   if (options.max_bits && *options.max_bits < bits)
     throw UsageError("--max-bits: expected at least " + fixed_up(bits, 4) +

@@ -8,6 +8,7 @@
 #include <tq/select/precision_selector.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tool {
@@ -19,11 +20,12 @@ namespace tool {
 // Throws: UsageError for limits that are no positive numbers and for an output that is no .json.
 void require_sense(const SelectOptions& options);
 
-// The least that a choice can take: bytes of `weights` elements, of all that is written with
-// them, and what there is beside these elements.
+// The least that a choice can take.
 struct LeastSize {
-  std::uint64_t bytes, weights, all;
-  std::string others;
+  std::uint64_t bytes, weights;          // of the elements to choose for, in the fewest bits
+  std::uint64_t all, rest;               // of the smallest output, and of it beside these elements
+  std::string others;                    // what `rest` is of
+  std::function<std::string()> reach{};  // the sizes that can be had, for an error
 };
 // Throws: UsageError for a size that no choice has.
 void require_reachable(const SelectOptions& options, const LeastSize& least);

@@ -47,3 +47,4 @@
 #include <tq/select/product_times.hpp>
 #include <tq/select/refined.hpp>
 #include <tq/select/select_sized.hpp>
+#include <tq/select/select_smallest.hpp>

@@ -9,6 +9,7 @@
 #include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>
+#include <tq/store/checkpoint_sizes.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/conversion_totals.hpp>
 #include <tq/store/convert_model.hpp>
@@ -50,6 +51,7 @@
 #include <tq/store/same_file.hpp>
 #include <tq/store/save.hpp>
 #include <tq/store/saved_tensor.hpp>
+#include <tq/store/select_checkpoint.hpp>
 #include <tq/store/stored_model.hpp>
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>

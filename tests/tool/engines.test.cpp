@@ -116,6 +116,8 @@ TEST_CASE("the best mixture for an engine is chosen within a size, and written")
   const Json least = choose("vllm", {"--min-sqnr", "1"}),
              most = choose("vllm", {"--goal", "accuracy", "--types", "int4_g32,fp8-weight-only"});
   CHECK(most["layers"][0]["scheme"] == "float");  // whose error is 0
+  CHECK(most["command"] == nullptr);
+  CHECK(most["total"]["bytes"] == fs::file_size(folder("model/model.safetensors")));
   const std::uint64_t fewest = least["total"]["bytes"], all = most["total"]["bytes"];
   const std::uint64_t size = (2 * fewest + all) / 3;
   const Json chosen = choose("vllm", {"--max-bytes", std::to_string(size)});
@@ -185,6 +187,8 @@ TEST_CASE("choices for an engine that make no sense are refused") {
       {{"--for", "vllm", "--max-bits", "5", "--all"}, "--all: expected none beside --for"},
       {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
       {{"--for", "vllm", "--max-bytes", "5"}, "--max-bytes: expected at least"},
+      {{"--for", "vllm", "--max-bytes", "5"}, ", got 5; sizes of one scheme: "},
+      {{"--for", "vllm", "--max-bytes", "-5"}, "a whole number of bytes below 2^64, got -5"},
       {{"--for", "vllm", "--max-bytes", "18446744073709551616"}, "a whole number of bytes below"},
       {{"--for", "vllm", "--max-bytes", "1e9"}, "a whole number of bytes below 2^64, got 1e9"},
   };

@@ -62,6 +62,18 @@ inline void append_json_string(std::string& out, std::string_view text) {
 // The names of types that have no `DType`, by the names of tensors.
 using RawTypes = std::map<std::string, std::string, std::less<>>;
 
+// A tensor in the compact JSON of the reference writer.
+inline void append_header_entry(std::string& out, const TensorInfo& t, std::string_view type) {
+  append_json_string(out, t.name);
+  out += ":{\"dtype\":";
+  append_json_string(out, type);
+  out += ",\"shape\":[";
+  for (std::size_t i = 0; i < t.shape.size(); ++i)
+    out.append(i == 0 ? "" : ",").append(std::to_string(t.shape[i]));
+  out += "],\"data_offsets\":[" + std::to_string(t.offset) + "," +
+         std::to_string(t.offset + t.size_bytes) + "]}";
+}
+
 // The compact JSON of the reference writer, padded with spaces to a multiple of 8 bytes. The
 // offsets of `tensors` are relative to the data.
 [[nodiscard]] inline std::string safetensors_header_text(std::span<const TensorInfo> tensors,
@@ -81,15 +93,8 @@ using RawTypes = std::map<std::string, std::string, std::less<>>;
   }
   for (const TensorInfo& t : tensors) {
     if (out.size() > 1) out += ',';
-    append_json_string(out, t.name);
     const auto type = raw.find(t.name);
-    out += ":{\"dtype\":";
-    append_json_string(out, type == raw.end() ? safetensors_name(t.dtype) : type->second);
-    out += ",\"shape\":[";
-    for (std::size_t i = 0; i < t.shape.size(); ++i)
-      out.append(i == 0 ? "" : ",").append(std::to_string(t.shape[i]));
-    out += "],\"data_offsets\":[" + std::to_string(t.offset) + "," +
-           std::to_string(t.offset + t.size_bytes) + "]}";
+    append_header_entry(out, t, type == raw.end() ? safetensors_name(t.dtype) : type->second);
   }
   out += '}';
   return out.append((8 - out.size() % 8) % 8, ' ');
@@ -141,6 +146,18 @@ class SafetensorsWriter {
     const std::uint64_t data = order.empty() ? 0 : order.back().offset + order.back().size_bytes;
     const detail::RawTypes raw = raw_types(declarations);
     return 8 + detail::safetensors_header_text(order, metadata, raw).size() + data;
+  }
+
+  /// Bytes that a tensor adds to any file of several, at least: its data, and its entry in the
+  /// header as that of a first tensor, whose offsets have the fewest digits. Throws: as
+  /// `file_bytes`.
+  [[nodiscard]] static std::uint64_t least_bytes(const TensorDecl& declaration) {
+    const std::vector<TensorInfo> order = plan("a file", {&declaration, 1}, {});
+    std::string entry = ",";
+    detail::append_header_entry(
+        entry, order.front(),
+        declaration.raw ? declaration.raw->dtype : safetensors_name(declaration.dtype));
+    return entry.size() + order.front().size_bytes;
   }
 
   /// The declared tensors in the order their data must come; `offset` is from the start of the

@@ -136,6 +136,13 @@ inline void require_limit(const char* what, const std::optional<double>& limit, 
                                   shortest_text(*limit));
 }
 
+// The most bytes that are at most so many bits per weight. Precondition: bits above 0.
+[[nodiscard]] inline std::uint64_t bytes_within(double bits, std::uint64_t weights) {
+  const double bytes = std::floor(bits * static_cast<double>(weights) / 8);
+  return bytes < 0x1p63 ? static_cast<std::uint64_t>(bytes)
+                        : std::numeric_limits<std::uint64_t>::max();
+}
+
 // "float"; "int4_g32, 4.5 bits, error 0.00314".
 [[nodiscard]] inline std::string candidate_text(const PrecisionCandidate& c,
                                                 std::uint64_t weights) {
@@ -210,11 +217,9 @@ inline SelectionLimits PrecisionSelector::limits_of(const PrecisionCriteria& cri
     limits.error = std::min(limits.error, static_cast<double>(model_.nodes.size()) *
                                               std::pow(10.0, -*criteria.min_sqnr_db / 10));
   if (criteria.max_bytes) limits.bytes = *criteria.max_bytes;
-  if (criteria.max_bits_per_weight) {
-    const double bytes =
-        std::floor(*criteria.max_bits_per_weight * static_cast<double>(weights_) / 8);
-    if (bytes < 0x1p63) limits.bytes = std::min(limits.bytes, static_cast<std::uint64_t>(bytes));
-  }
+  if (criteria.max_bits_per_weight)
+    limits.bytes =
+        std::min(limits.bytes, detail::bytes_within(*criteria.max_bits_per_weight, weights_));
   if (criteria.min_speedup) {
     if (!has_seconds_)
       raise(errc::bad_argument,

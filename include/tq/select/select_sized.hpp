@@ -4,6 +4,7 @@
 
 #include <tq/error.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/select/select_smallest.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,14 +15,12 @@
 
 namespace tq {
 
-/// The selection of the fewest bytes of nodes.
-[[nodiscard]] inline PrecisionSelection select_fewest(const PrecisionSelector& selector) {
-  PrecisionCriteria criteria{PrecisionGoal::custom};
-  criteria.max_error = std::numeric_limits<double>::max();
-  return selector.select(criteria);
-}
-
 namespace detail {
+
+// The fewest bytes of nodes that a selection has.
+[[nodiscard]] inline std::uint64_t fewest_bytes_of(const PrecisionSelector& selector) {
+  return selector.frontier().fewest_bytes().cost.bytes;
+}
 
 // A selection within less than the limit of `first`, whose bound holds for both.
 [[nodiscard]] inline PrecisionSelection bounded_by(PrecisionSelection selection,
@@ -35,40 +34,58 @@ namespace detail {
   return selection;
 }
 
+// Throws: errc::bad_argument for a selection that does not keep the other limits.
+inline void require_kept(const PrecisionSelection& s, const PrecisionCriteria& criteria) {
+  const bool is_kept =
+      (!criteria.max_error || s.cost.error <= *criteria.max_error) &&
+      (!criteria.min_sqnr_db || s.sqnr_db() >= *criteria.min_sqnr_db) &&
+      (!criteria.max_bits_per_weight || s.bits_per_weight() <= *criteria.max_bits_per_weight) &&
+      (!criteria.min_speedup || s.speedup >= *criteria.min_speedup);
+  if (!is_kept)
+    raise(errc::bad_argument,
+          "tq::select_sized: expected limits that a selection can keep; got a limit of bytes that "
+          "only selections outside the other limits keep");
+}
+
 }  // namespace detail
 
 /// The best selection whose files have at most `criteria.max_bytes`. `bytes_of(selection)` is the
-/// size of its files, which have headers that differ from selection to selection; `other_bytes` is
-/// what all of them have beside the bytes of nodes, or less. A try whose files are too large is
-/// followed by the next best of fewer bytes, and after 64 of them by one within the room that
-/// headers left. `bound` and `gap` are those of files without headers.
+/// size of its files; `other_bytes` is at most what it has beside the bytes of the nodes, as for
+/// `select_smallest`. A selection whose files are too large is followed by the next best of fewer
+/// bytes, after 16 of them by one within the room that its headers leave, and at the end by the
+/// smallest. `bound` and `gap` are those of files with `other_bytes`.
 ///
-/// Throws: as `PrecisionSelector::select`; `errc::bad_argument`, naming the size, where the files
-/// of the fewest bytes are larger.
+/// Throws: as `PrecisionSelector::select`; `errc::bad_argument`, naming the smallest size, where no
+/// files are small enough.
 template <class BytesOf>
 [[nodiscard]] PrecisionSelection select_sized(const PrecisionSelector& selector,
                                               PrecisionCriteria criteria, std::uint64_t other_bytes,
                                               BytesOf&& bytes_of) {
   if (!criteria.max_bytes) return selector.select(criteria);
   const std::uint64_t most = *criteria.max_bytes;
-  PrecisionSelection least = select_fewest(selector);
-  const std::uint64_t fewest = bytes_of(std::as_const(least));
-  if (fewest > most)
-    raise(errc::bad_argument, "tq::select_sized: expected max_bytes of at least " +
-                                  std::to_string(fewest) + ", got " + std::to_string(most));
-  criteria.max_bytes = most - std::min(other_bytes, fewest - least.cost.bytes);
+  const std::uint64_t fewest = detail::fewest_bytes_of(selector);
+  std::uint64_t limit = most - std::min(other_bytes, most);
+  if (const PrecisionSelection floats = selector.uniform(float_scheme);
+      floats.cost.bytes > limit && bytes_of(floats) <= most)
+    limit = floats.cost.bytes;
   std::optional<PrecisionSelection> first;
-  for (int tries = 0;; ++tries) {
+  for (int tries = 0; limit >= fewest; ++tries) {
+    criteria.max_bytes = limit;
     PrecisionSelection tried = selector.select(criteria);
     const std::uint64_t bytes = bytes_of(std::as_const(tried));
-    if (bytes <= most && !first) return tried;
-    if (!first) first = tried;
-    if (bytes <= most) return detail::bounded_by(std::move(tried), *first);
-    if (tried.cost.bytes <= least.cost.bytes) return detail::bounded_by(std::move(least), *first);
-    const std::uint64_t headers = bytes - tried.cost.bytes;
-    criteria.max_bytes =
-        headers > most || most - headers < least.cost.bytes ? least.cost.bytes : most - headers;
+    if (bytes <= most) return first ? detail::bounded_by(std::move(tried), *first) : tried;
+    const std::uint64_t headers = bytes - std::min(bytes, tried.cost.bytes);
+    if (tried.cost.bytes == 0) break;
+    limit = tried.cost.bytes - 1;
+    if (tries >= 16) limit = std::min(limit, most - std::min(headers, most));
+    if (!first) first = std::move(tried);
   }
+  PrecisionSelection smallest = select_smallest(selector, other_bytes, bytes_of);
+  if (const std::uint64_t bytes = bytes_of(std::as_const(smallest)); bytes > most)
+    raise(errc::bad_argument, "tq::select_sized: expected max_bytes of at least " +
+                                  std::to_string(bytes) + ", got " + std::to_string(most));
+  detail::require_kept(smallest, criteria);
+  return first ? detail::bounded_by(std::move(smallest), *first) : smallest;
 }
 
 }  // namespace tq

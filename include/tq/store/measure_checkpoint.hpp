@@ -27,16 +27,10 @@ namespace tq {
 ///     using ct = tq::format::compressed_tensors;
 ///     const std::map<std::string, ct> schemes{{"int4", {"int4"}}, {"int8", {"int8"}}};
 ///     const auto measured = tq::measure_checkpoint("llama/", schemes);
-///     const auto best = tq::PrecisionSelector(measured.layers).select(
-///         {.goal = tq::PrecisionGoal::custom, .max_bytes = 4000000000 - measured.other_bytes});
-///     tq::format::mixture<ct> mixture;
-///     for (const tq::SelectedPrecision& layer : best.nodes)
-///       if (layer.choice.scheme != tq::float_scheme)
-///         mixture.layers[layer.name] = schemes.at(layer.choice.scheme);
-///     tq::write_checkpoint("llama-4gb/", "llama/", mixture);
-///
-/// Headers of files are not in these bytes: `checkpoint_file_bytes` has the bytes of the files, and
-/// `select_sized` a selection whose files keep a limit.
+///     const tq::CheckpointSizes<ct> sizes("llama/", schemes);
+///     const auto best = tq::select_checkpoint(
+///         measured, {.goal = tq::PrecisionGoal::custom, .max_bytes = 4000000000}, sizes);
+///     tq::write_checkpoint("llama-4gb/", "llama/", sizes.mixture(best));
 ///
 /// Throws: as `write_checkpoint` of a folder that cannot be read; `errc::unsupported` where no
 /// layer fits a scheme.

@@ -6,6 +6,7 @@
 #include <tq/checkpoints/checkpoint_tensor.hpp>
 #include <tq/checkpoints/load_checkpoint.hpp>
 #include <tq/checkpoints/quantized_checkpoint.hpp>
+#include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
@@ -31,6 +32,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -125,16 +127,18 @@ class LayerNodes {
  public:
   explicit LayerNodes(CheckpointMeasurement& out) : out_(out) {}
 
-  void add(const StoredTensor& tensor, const WrittenLayer& layer, PrecisionCandidate candidate) {
+  // `parts`: of the layer in `scheme`.
+  void add(const StoredTensor& tensor, const WrittenLayer& layer, const std::string& scheme,
+           const std::vector<io::TensorDecl>& parts, double error) {
     const auto [at, is_new] = places_.emplace(layer.weight.module, out_.layers.nodes.size());
-    if (is_new) {
-      const std::uint64_t bytes =
-          io::detail::bytes_of(tensor.dtype, static_cast<std::size_t>(layer.elements()));
-      out_.layers.nodes.push_back(
-          {layer.weight.module, layer.elements(), {{std::string(float_scheme), bytes, 0, 0}}});
-      sets_[layer.set].push_back(at->second);
+    if (is_new) add_float(tensor, layer, at->second);
+    std::uint64_t bytes = 0, in_file = 0;
+    for (const io::TensorDecl& part : parts) {
+      bytes += *part.bytes();
+      in_file += io::SafetensorsWriter::least_bytes(part);
     }
-    out_.layers.nodes[at->second].candidates.push_back(std::move(candidate));
+    out_.layers.nodes[at->second].candidates.push_back({scheme, bytes, error});
+    out_.header_bytes[at->second].push_back(in_file - bytes);
   }
   void finish() {
     for (auto& [set, nodes] : sets_)
@@ -142,10 +146,46 @@ class LayerNodes {
   }
 
  private:
+  // All layers of a tensor share its entry in a header, which the first of them has.
+  void add_float(const StoredTensor& tensor, const WrittenLayer& layer, std::size_t place) {
+    const std::uint64_t bytes =
+        io::detail::bytes_of(tensor.dtype, static_cast<std::size_t>(layer.elements()));
+    out_.layers.nodes.push_back(
+        {layer.weight.module, layer.elements(), {{std::string(float_scheme), bytes, 0, 0}}});
+    const io::TensorDecl whole{tensor.name, tensor.dtype, tensor.shape};
+    const bool is_first = tensors_.insert(&tensor).second;
+    out_.header_bytes.push_back(
+        {is_first ? io::SafetensorsWriter::least_bytes(whole) - *whole.bytes() : 0});
+    sets_[layer.set].push_back(place);
+  }
+
   CheckpointMeasurement& out_;
   std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_set<const StoredTensor*> tensors_;
   std::map<std::string, std::vector<std::size_t>> sets_;
 };
+
+// Whether a tensor is, or holds, layers that fit a scheme.
+[[nodiscard]] inline bool has_candidates(const std::vector<MeasuredFormat>& formats,
+                                         const StoredTensor& tensor) {
+  return std::ranges::any_of(formats,
+                             [&](const MeasuredFormat& f) { return f.jobs.contains(&tensor); });
+}
+
+// Least bytes of headers without layers. A file of a model has one header or more.
+[[nodiscard]] inline std::uint64_t least_other_headers(const ModelContents& model,
+                                                       const std::vector<MeasuredFormat>& formats) {
+  constexpr std::uint64_t most_padding = 7;
+  std::uint64_t sum = 0;
+  for (const OutputShard& shard : formats.front().plan.tensors.shards) {
+    sum += io::SafetensorsWriter::file_bytes({}, shard.metadata()) - most_padding;
+    for (const QuantizeJob& job : shard.jobs)
+      if (!has_candidates(formats, *job.source))
+        for (const io::TensorDecl& part : job.declarations(model))
+          sum += io::SafetensorsWriter::least_bytes(part) - *part.bytes();
+  }
+  return sum;
+}
 
 // The modules that have no candidate, and the bytes of the tensors without one.
 inline void add_rest(const ModelContents& model, const std::vector<MeasuredFormat>& formats,
@@ -156,9 +196,9 @@ inline void add_rest(const ModelContents& model, const std::vector<MeasuredForma
       out.left.push_back(m);
   const std::vector<std::string>& dropped = formats.front().plan.dropped;
   for (const StoredTensor& t : model.tensors())
-    if (std::ranges::find(dropped, t.name) == dropped.end() &&
-        std::ranges::none_of(formats, [&](const MeasuredFormat& f) { return f.jobs.contains(&t); }))
+    if (std::ranges::find(dropped, t.name) == dropped.end() && !has_candidates(formats, t))
       out.other_bytes += t.foreign ? t.plain_bytes() : t.bytes;
+  out.other_header_bytes = least_other_headers(model, formats);
 }
 
 // The schemes that layers fit. Throws: errc::unsupported where no layer fits any.
@@ -212,13 +252,10 @@ template <class Model>
       if (job == f.jobs.end()) continue;
       in_memory(t, [&] {
         for (const WrittenLayer& layer : job->second->layers) {
-          std::uint64_t bytes = 0;
-          for (const io::TensorDecl& part : job->second->format->declarations(layer.weight))
-            bytes += *part.bytes();
           const double error = !is_measured ? 0 : naming(layer.weight.module + ".weight", [&] {
             return layer_error(floats, t, *job->second, layer, f.hints, values);
           });
-          nodes.add(t, layer, {f.name, bytes, error});
+          nodes.add(t, layer, f.name, job->second->format->declarations(layer.weight), error);
         }
       });
     }
