@@ -64,6 +64,42 @@ TEST_CASE("names and metadata survive escaping") {
   CHECK(reader.tensors().at(0).name == tensors[0].name);
 }
 
+TEST_CASE("the size of a file is known before it is written") {
+  const TempDir dir;
+  const Metadata metadata{{"format", "pt"}};
+  std::vector<Tensor> tensors;
+  std::vector<TensorDecl> declarations;
+  std::uint64_t least = 0;
+  for (const std::size_t n : {3u, 700u, 0u, 40000u, 1u}) {
+    INFO(n);
+    const std::string name = "w\"" + std::to_string(n);
+    tensors.push_back({name, DType::bf16, {n, 2}, std::vector<std::byte>(4 * n)});
+    declarations.push_back({name, DType::bf16, {n, 2}});
+    write_safetensors(dir / "m", tensors, metadata);
+    CHECK(SafetensorsWriter::file_bytes(declarations, metadata) == fs::file_size(dir / "m"));
+    // A first tensor adds no more than this to a file without one, but for the padding.
+    const std::uint64_t own = SafetensorsWriter::least_bytes(declarations.back()),
+                        none = SafetensorsWriter::file_bytes({}, metadata),
+                        alone = SafetensorsWriter::file_bytes({&declarations.back(), 1}, metadata);
+    CHECK(none - 7 + own <= alone);
+    CHECK(alone <= none + own + 7);
+    least += own;
+    CHECK(none - 7 + least <= fs::file_size(dir / "m"));
+  }
+  TensorDecl raw{"raw", DType::u8, {}};
+  raw.raw = RawTensor{"F6_E2M3", {4, 4}, 12};
+  declarations.push_back(raw);
+  const std::uint64_t bytes = SafetensorsWriter::file_bytes(declarations, metadata);
+  SafetensorsWriter writer(dir / "m", declarations, metadata);
+  for (const TensorInfo& t : writer.order())
+    writer.write(t.name, std::vector<std::byte>(static_cast<std::size_t>(t.size_bytes)));
+  writer.finish();
+  CHECK(fs::file_size(dir / "m") == bytes);
+  CHECK(
+      SafetensorsWriter::least_bytes(raw) ==
+      12 + std::string(R"(,"raw":{"dtype":"F6_E2M3","shape":[4,4],"data_offsets":[0,12]})").size());
+}
+
 TEST_CASE("tensors are asked for one at a time in the order of the file") {
   const TempDir dir;
   const std::vector<TensorDecl> declared{
