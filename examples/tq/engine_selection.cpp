@@ -2,6 +2,7 @@
 #include "engine_selection.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -51,7 +52,8 @@ std::string uniform_sizes(
   std::ranges::sort(sizes);
   std::string text;
   for (const auto& [bytes, scheme] : sizes)
-    text += (text.empty() ? "" : ", ") + std::to_string(bytes) + " in " + scheme;
+    if (bytes != std::numeric_limits<std::uint64_t>::max())  // the engine loads it
+      text += (text.empty() ? "" : ", ") + std::to_string(bytes) + " in " + scheme;
   return text;
 }
 

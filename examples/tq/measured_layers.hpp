@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace tool {
 
@@ -23,10 +24,13 @@ namespace tool {
                                                      const MixtureFormat& mixture);
 
 // The bytes of the .safetensors files of a selection: those that tq quantize will write, or of a
-// selection without a scheme those of the model. Throws: as tq::CheckpointSizes, also later.
-using FileBytes = std::function<std::uint64_t(const tq::PrecisionSelection&)>;
-[[nodiscard]] FileBytes weight_file_bytes(const SelectOptions& options,
-                                          const MixtureFormat& mixture);
+// selection without a scheme those of the model; and the reason why the engine does not load them,
+// or empty. Throws: as tq::CheckpointSizes.
+struct FileSizes {
+  std::function<std::uint64_t(const tq::PrecisionSelection&)> bytes;
+  std::function<std::string(const tq::PrecisionSelection&)> problem;
+};
+[[nodiscard]] FileSizes file_sizes(const SelectOptions& options, const MixtureFormat& mixture);
 
 // The weights of a model in types of GGUF files. Throws: UsageError for types of other names; as
 // tq::measure_gguf.

@@ -91,12 +91,12 @@ auto with_schemes_of(const MixtureFormat& mixture, F&& f) {
   return f(schemes_as<tq::format::compressed_tensors>(mixture.format, names));
 }
 
-// Sizes of the files of mixtures of F.
 template <class F>
-FileBytes file_bytes_of(const std::string& model, const std::map<std::string, F>& schemes,
+FileSizes file_sizes_of(const std::string& model, const std::map<std::string, F>& schemes,
                         const tq::CheckpointOptions& how) {
   const auto sizes = std::make_shared<const tq::CheckpointSizes<F>>(model, schemes, how);
-  return [sizes](const tq::PrecisionSelection& selection) { return (*sizes)(selection); };
+  return {[sizes](const tq::PrecisionSelection& selection) { return (*sizes)(selection); },
+          [sizes](const tq::PrecisionSelection& selection) { return sizes->problem(selection); }};
 }
 
 }  // namespace
@@ -116,11 +116,11 @@ tq::CheckpointMeasurement sized_layers(const SelectOptions& options, const Mixtu
   });
 }
 
-FileBytes weight_file_bytes(const SelectOptions& options, const MixtureFormat& mixture) {
+FileSizes file_sizes(const SelectOptions& options, const MixtureFormat& mixture) {
   tq::CheckpointOptions how = layer_options(options);
   how.engine = options.engine;
   return with_schemes_of(
-      mixture, [&](const auto& schemes) { return file_bytes_of(options.file, schemes, how); });
+      mixture, [&](const auto& schemes) { return file_sizes_of(options.file, schemes, how); });
 }
 
 void quantize(const QuantizeOptions& options, const Team& team) {

@@ -73,23 +73,41 @@ std::string command_of(const SelectOptions& options) {
   return line;
 }
 
-// Throws: UsageError for a size that no choice of layers has.
-void require_reachable_files(const SelectOptions& options, const MixtureFormat& mixture,
-                             const FileBytes& bytes_of) {
-  const tq::CheckpointMeasurement sizes = sized_layers(options, mixture);
-  const tq::PrecisionSelector selector(sizes.layers);
-  const tq::PrecisionSelection least = tq::select_smallest_checkpoint(sizes, bytes_of);
-  const std::uint64_t all = bytes_of(least);
-  const std::uint64_t layers = selector.frontier().fewest_bytes().cost.bytes;
-  require_reachable(options, {layers, least.weights, all, all - least.cost.bytes,
-                              "headers and tensors that stay as they are",
-                              [&] { return uniform_sizes(selector, bytes_of); }});
-}
-
 bool is_quantized(const tq::PrecisionSelection& selection) {
   return std::ranges::any_of(selection.nodes, [](const tq::SelectedPrecision& node) {
     return node.choice.scheme != tq::float_scheme;
   });
+}
+
+// Throws: errc::unsupported for a choice that the engine does not load.
+void require_loaded(const SelectOptions& options, const FileSizes& sizes,
+                    const tq::PrecisionSelection& selection) {
+  if (const std::string problem = sizes.problem(selection); !problem.empty())
+    throw tq::error(tq::errc::unsupported, options.file + ": expected layers that " +
+                                               options.engine + " loads, but " + problem);
+}
+
+// Throws: UsageError for a size that no choice of layers has; errc::unsupported where the engine
+// loads none.
+void require_reachable_files(const SelectOptions& options, const MixtureFormat& mixture,
+                             const FileSizes& sizes) {
+  if (!options.max_bytes && !options.max_bits) return;
+  const tq::CheckpointMeasurement layers = sized_layers(options, mixture);
+  const tq::PrecisionSelector selector(layers.layers);
+  LeastSize size{selector.frontier().fewest_bytes().cost.bytes,
+                 weights_of(layers.layers),
+                 0,
+                 0,
+                 "headers and tensors that stay as they are",
+                 [&] { return uniform_sizes(selector, sizes.bytes); }};
+  if (options.max_bytes) {
+    const tq::PrecisionSelection least = tq::select_smallest_checkpoint(layers, sizes.bytes);
+    if (!is_quantized(least))
+      require_loaded(options, sizes, selector.select({tq::PrecisionGoal::performance}));
+    size.all = sizes.bytes(least);
+    size.rest = size.all - least.cost.bytes;
+  }
+  require_reachable(options, size);
 }
 
 // `files`: bytes of the weight files.
@@ -132,12 +150,13 @@ void select_for(const SelectOptions& options) {
   require_no_configuration("-o", options.out, model.contents());
   TextFiles output;
   output.open(options.out, options.overwrite);
-  const FileBytes bytes_of = weight_file_bytes(options, mixture);
-  require_reachable_files(options, mixture, bytes_of);
+  const FileSizes sizes = file_sizes(options, mixture);
+  require_reachable_files(options, mixture, sizes);
   const tq::CheckpointMeasurement measured = measured_layers(options, mixture);
   const tq::PrecisionSelection selection =
-      tq::select_checkpoint(measured, criteria_of(options, 0), bytes_of);
-  const std::uint64_t files = bytes_of(selection);
+      tq::select_checkpoint(measured, criteria_of(options, 0), sizes.bytes);
+  require_loaded(options, sizes, selection);
+  const std::uint64_t files = sizes.bytes(selection);
   output.write(0, configuration(selection, mixture.format).dump(2) + "\n");
   output.commit();
   if (!options.json && options.talk.quiet) return;

@@ -19,12 +19,12 @@ namespace tq {
 /// bound.
 ///
 /// Selections are tried by rising bytes of their nodes until no other can have smaller files, or
-/// until 4096 were tried (fewer for models of more than 256 nodes, but 32 at least). In the second
+/// until 4096 were tried (of models of more than 16 nodes fewer, but 8 at least). In the second
 /// case headers may leave a selection unseen whose files are a few bytes smaller.
 template <class BytesOf>
 [[nodiscard]] PrecisionSelection select_smallest(const PrecisionSelector& selector,
                                                  std::uint64_t other_bytes, BytesOf&& bytes_of) {
-  constexpr std::size_t most_nodes = std::size_t{1} << 20, most_tries = 4096, fewest_tries = 32;
+  constexpr std::size_t most_nodes = std::size_t{1} << 16, most_tries = 4096, fewest_tries = 8;
   const std::size_t nodes = std::max<std::size_t>(1, selector.model().nodes.size());
   const std::size_t tries = std::clamp(most_nodes / nodes, fewest_tries, most_tries);
   PrecisionSelection best = selector.uniform(float_scheme);

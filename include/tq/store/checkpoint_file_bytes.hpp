@@ -19,8 +19,8 @@ namespace tq {
 template <io::WritableFormat F>
 [[nodiscard]] std::uint64_t checkpoint_file_bytes(const std::filesystem::path& in, const F& format,
                                                   const CheckpointOptions& options = {}) {
-  return store::detail::PlannedSizes(in, options)
-      .in_format(std::make_shared<const store::detail::ErasedFormat<F>>(format));
+  const store::detail::PlannedSizes sizes(in, options);
+  return sizes.bytes_of(sizes.plan(std::make_shared<const store::detail::ErasedFormat<F>>(format)));
 }
 
 }  // namespace tq

@@ -7,10 +7,12 @@
 #include <tq/select/precision_selector.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/checkpoint_plan.hpp>
 #include <tq/store/detail/planned_sizes.hpp>
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,16 +40,32 @@ class CheckpointSizes {
   }
 
   /// Bytes of the files in the mixture of a selection; of the model's own files where all layers
-  /// stay in float, which is no mixture. Throws: as `write_checkpoint` before it writes.
+  /// stay in float, which is no mixture; 2^64 - 1 for a mixture that the engine of the options does
+  /// not load. Throws: as `write_checkpoint` before it writes.
   [[nodiscard]] std::uint64_t operator()(const PrecisionSelection& selection) const {
-    using Mixture = format::mixture<F>;
-    Mixture chosen = mixture(selection);
-    if (chosen.layers.empty()) return model_.as_it_is();
-    return model_.in_format(
-        std::make_shared<const store::detail::ErasedFormat<Mixture>>(std::move(chosen)));
+    const std::shared_ptr<const store::detail::AnyFormat> format = format_of(selection);
+    if (!format) return model_.as_it_is();
+    const store::detail::CheckpointPlan plan = model_.plan(format);
+    return model_.engine_limit(plan).empty() ? model_.bytes_of(plan)
+                                             : std::numeric_limits<std::uint64_t>::max();
+  }
+
+  /// The reason why the engine of the options does not load the mixture of a selection, or empty.
+  /// Throws: as `write_checkpoint` before it writes.
+  [[nodiscard]] std::string problem(const PrecisionSelection& selection) const {
+    const std::shared_ptr<const store::detail::AnyFormat> format = format_of(selection);
+    return format ? model_.engine_limit(model_.plan(format)) : std::string();
   }
 
  private:
+  // Null where all layers stay in float.
+  [[nodiscard]] std::shared_ptr<const store::detail::AnyFormat> format_of(
+      const PrecisionSelection& selection) const {
+    using Mixture = format::mixture<F>;
+    Mixture chosen = mixture(selection);
+    if (chosen.layers.empty()) return nullptr;
+    return std::make_shared<const store::detail::ErasedFormat<Mixture>>(std::move(chosen));
+  }
   [[nodiscard]] const F& scheme_of(const SelectedPrecision& layer) const {
     const auto found = schemes_.find(layer.choice.scheme);
     if (found == schemes_.end())

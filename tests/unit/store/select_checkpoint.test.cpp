@@ -192,6 +192,42 @@ TEST_CASE("sizes of experts are exact, of fused ones too") {
               R"({"model_type": "mixtral", "dtype": "bfloat16", "num_local_experts": 2})");
 }
 
+TEST_CASE("mixtures that the engine does not load have no size") {
+  Shard experts = attention;
+  for (const char* const name :
+       {"0.gate_proj", "0.up_proj", "0.down_proj", "1.gate_proj", "1.up_proj", "1.down_proj"})
+    experts.emplace_back(block + "mlp.experts." + name + ".weight",
+                         std::vector<std::size_t>{32, 32});
+  const TempDir folder;
+  write_model(folder / "in", {experts},
+              R"({"model_type": "qwen3_moe", "dtype": "bfloat16", "num_experts": 2})");
+  const CheckpointOptions options{.engine = "transformers"};
+  const CheckpointMeasurement measured = with_errors(folder / "in", packed_schemes);
+  const CheckpointSizes sizes(folder / "in", packed_schemes, options);
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::size_t loaded = 0, refused = 0;
+  sized_test::for_each_selection(
+      PrecisionSelector(measured.layers), [&](const PrecisionSelection& s) {
+        const std::string problem = sizes.problem(s);
+        CHECK(problem.empty() == (sizes(s) != std::numeric_limits<std::uint64_t>::max()));
+        least = std::min(least, sizes(s));
+        (problem.empty() ? loaded : refused) += 1;
+        if (refused == 1 && !problem.empty())
+          test::raises(errc::unsupported, {problem.c_str()}, [&] {
+            (void)write_checkpoint<Small>(folder / "no", folder / "in", sizes.mixture(s), options);
+          });
+      });
+  CHECK(loaded > 1);
+  CHECK(refused > 1);
+  const PrecisionSelection smallest = select_smallest_checkpoint(measured, sizes);
+  CHECK(sizes(smallest) == least);
+  const PrecisionSelection best = select_checkpoint(
+      measured, {.goal = PrecisionGoal::custom, .max_bytes = least + 3000}, sizes);
+  CHECK(sizes(best) <= least + 3000);
+  CHECK(sizes.problem(best).empty());
+  (void)write_checkpoint<Small>(folder / "out", folder / "in", sizes.mixture(best), options);
+}
+
 TEST_CASE("layers so small that headers outweigh their codes stay in float in the smallest files") {
   Shard tiny{{"model.embed_tokens.weight", {8, 32}}};
   for (const char* const name : {"q_proj", "k_proj", "v_proj", "o_proj"})
