@@ -262,7 +262,7 @@ inline void set_algorithm(WrittenLayer& layer, const CheckpointOptions& options)
     stacks.add(job->layers.back(), *format, plan.model.model_type);
     plan.model.quantized.push_back(layer.module);
   }
-  for (LayersJob* const job : all_jobs)
+  for (const auto& [tensor, job] : all_jobs)
     for (WrittenLayer& layer : job->layers) stacks.finish(layer);
   const std::string inputs = set_inputs(*format, all_jobs, options.inputs);
   plan.left = std::move(decisions.layers().left);

@@ -60,17 +60,20 @@ struct LayersJob {
 
   [[nodiscard]] std::vector<io::TensorDecl> declarations() const {
     std::vector<io::TensorDecl> all;
-    for (const WrittenLayer& layer : layers) {
-      if (layer.stack && layer.stack->number != 0) continue;
-      for (io::TensorDecl& part : format->declarations(layer.weight)) {
-        if (layer.stack) {
-          part.name = layer.stack->name(part, layer.weight.module);
-          part.shape.insert(part.shape.begin(), layer.stack->count);
-        }
-        all.push_back(std::move(part));
-      }
-    }
+    for (const WrittenLayer& layer : layers)
+      for (io::TensorDecl& part : declarations(layer)) all.push_back(std::move(part));
     return all;
+  }
+  // The tensors that a layer adds to the file: the first expert those of its stack.
+  [[nodiscard]] std::vector<io::TensorDecl> declarations(const WrittenLayer& layer) const {
+    if (layer.stack && layer.stack->number != 0) return {};
+    std::vector<io::TensorDecl> parts = format->declarations(layer.weight);
+    if (layer.stack)
+      for (io::TensorDecl& part : parts) {
+        part.name = layer.stack->name(part, layer.weight.module);
+        part.shape.insert(part.shape.begin(), layer.stack->count);
+      }
+    return parts;
   }
   // The bytes of the parts of all layers.
   [[nodiscard]] std::uint64_t bytes() const {

@@ -127,18 +127,18 @@ class LayerNodes {
  public:
   explicit LayerNodes(CheckpointMeasurement& out) : out_(out) {}
 
-  // `parts`: of the layer in `scheme`.
-  void add(const StoredTensor& tensor, const WrittenLayer& layer, const std::string& scheme,
-           const std::vector<io::TensorDecl>& parts, double error) {
+  // `job`: that of the tensor in `scheme`.
+  void add(const StoredTensor& tensor, const LayersJob& job, const WrittenLayer& layer,
+           const std::string& scheme, double error) {
     const auto [at, is_new] = places_.emplace(layer.weight.module, out_.layers.nodes.size());
     if (is_new) add_float(tensor, layer, at->second);
-    std::uint64_t bytes = 0, in_file = 0;
-    for (const io::TensorDecl& part : parts) {
+    std::uint64_t bytes = 0, header = 0;
+    for (const io::TensorDecl& part : job.format->declarations(layer.weight))
       bytes += *part.bytes();
-      in_file += io::SafetensorsWriter::least_bytes(part);
-    }
+    for (const io::TensorDecl& part : job.declarations(layer))
+      header += io::SafetensorsWriter::least_bytes(part) - *part.bytes();
     out_.layers.nodes[at->second].candidates.push_back({scheme, bytes, error});
-    out_.header_bytes[at->second].push_back(in_file - bytes);
+    out_.header_bytes[at->second].push_back(header);
   }
   void finish() {
     for (auto& [set, nodes] : sets_)
@@ -255,7 +255,7 @@ template <class Model>
           const double error = !is_measured ? 0 : naming(layer.weight.module + ".weight", [&] {
             return layer_error(floats, t, *job->second, layer, f.hints, values);
           });
-          nodes.add(t, layer, f.name, job->second->format->declarations(layer.weight), error);
+          nodes.add(t, *job->second, layer, f.name, error);
         }
       });
     }
