@@ -14,7 +14,7 @@ namespace tq::kernel_library {
 using EmbeddingFunction = void (*)(const std::uint8_t* codes, std::size_t width, float scale,
                                    float bias, float* sums) noexcept;
 
-/// Of codes of so many bits.
+/// Rows of codes of 8, 4 and 2 bits.
 struct EmbeddingRows {
   EmbeddingFunction of_8, of_4, of_2;
 };
