@@ -177,8 +177,9 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     detail::require_weights(name, width_ != 0);
     require_rows(indices);
     detail::require_shape(name, "an output", Shape{std::ranges::size(indices), width_}, y.shape());
+    const detail::EmbeddingRow<Arch, Bits> add_row{};
     run(y, detail::executor_of(options...), [&](std::size_t i, float* sums) {
-      add<Arch>(static_cast<std::size_t>(std::ranges::data(indices)[i]), 1.0f, sums);
+      add(add_row, static_cast<std::size_t>(std::ranges::data(indices)[i]), 1.0f, sums);
     });
   }
 
@@ -201,11 +202,12 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
     if (!options.weights.empty())
       detail::require_size(name, "weights, one for each index,", count, options.weights.size());
     detail::require_shape(name, "an output", Shape{bounds.size() - 1, width_}, y.shape());
+    const detail::EmbeddingRow<Arch, Bits> add_row{};
     run(y, detail::executor_of(more...), [&](std::size_t b, float* sums) {
       const std::size_t rows = bounds[b + 1] - bounds[b];
       for (std::size_t i = bounds[b]; i < bounds[b + 1]; ++i)
-        add<Arch>(static_cast<std::size_t>(std::ranges::data(indices)[i]),
-                  options.weights.empty() ? 1.0f : options.weights[i], sums);
+        add(add_row, static_cast<std::size_t>(std::ranges::data(indices)[i]),
+            options.weights.empty() ? 1.0f : options.weights[i], sums);
       if (options.mode == BagMode::mean && rows != 0) {
         const float share = 1.0f / static_cast<float>(rows);
         for (std::size_t k = 0; k < width_; ++k) sums[k] *= share;
@@ -291,10 +293,10 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
 
   // Adds a row to sums.
   template <class Arch>
-  void add(std::size_t row, float weight, float* sums) const noexcept {
+  void add(const detail::EmbeddingRow<Arch, Bits>& add_row, std::size_t row, float weight,
+           float* sums) const noexcept {
     const float s = weight * scale(row), b = detail::uncontracted(weight * bias(row));
-    detail::add_embedding_row<Arch, Bits>(reinterpret_cast<const std::uint8_t*>(at(row)), width_, s,
-                                          b, sums);
+    add_row(reinterpret_cast<const std::uint8_t*>(at(row)), width_, s, b, sums);
   }
 
   // Calls make(i, sums) for every row of y, which become it, and begin with 0.

@@ -33,15 +33,23 @@ constexpr EmbeddingRows embedding_rows_of() noexcept {
 
 namespace tq::detail {
 
+// `kernels::add_embedding_row` of an instruction set, as an object that is made once for many rows.
 template <class Arch, int Bits>
-void add_embedding_row(const std::uint8_t* codes, std::size_t width, float scale, float bias,
-                       float* sums) noexcept {
-  if constexpr (is_library<Arch>) {
-    const kernel_library::EmbeddingRows& rows = kernel_library::embedding_rows();
-    (Bits == 8 ? rows.of_8 : Bits == 4 ? rows.of_4 : rows.of_2)(codes, width, scale, bias, sums);
-  } else {
+struct EmbeddingRow {
+  void operator()(const std::uint8_t* codes, std::size_t width, float scale, float bias,
+                  float* sums) const noexcept {
     kernels::add_embedding_row<Arch, Bits>(codes, width, scale, bias, sums);
   }
-}
+};
+template <int Bits>
+struct EmbeddingRow<kernel_library::Running, Bits> {
+  kernel_library::EmbeddingFunction of = Bits == 8   ? kernel_library::embedding_rows().of_8
+                                         : Bits == 4 ? kernel_library::embedding_rows().of_4
+                                                     : kernel_library::embedding_rows().of_2;
+  void operator()(const std::uint8_t* codes, std::size_t width, float scale, float bias,
+                  float* sums) const noexcept {
+    of(codes, width, scale, bias, sums);
+  }
+};
 
 }  // namespace tq::detail
