@@ -265,4 +265,7 @@ TEST_CASE("experts of unknown types of models stay one by one, which the report 
   REQUIRE(report.notes.size() == 1);
   CHECK(test::has(report.notes[0], "\"somebodys_moe\" may have stacks"));
   CHECK(Small(folder / "back").tensors().size() == 3 * experts);
+  fs::remove(folder / "out" / "config.json");
+  CHECK(test::has(dequantize_model<Small>(folder / "out", folder / "other/").notes.at(0),
+                  "config.json, which says the type, is not there"));
 }

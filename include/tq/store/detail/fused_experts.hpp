@@ -99,9 +99,9 @@ class FusedExperts {
   // The sentence about experts of an unknown type of model, or empty.
   [[nodiscard]] std::string note() const {
     if (!has_unknown_) return {};
-    return "experts are tensors of their own, as most types of models have them; the files of "
-           "type \"" +
-           type_ + "\" may have stacks";
+    return "experts are tensors of their own, as most types of models have them; " +
+           (type_.empty() ? std::string("config.json, which says the type, is not there")
+                          : "the files of type \"" + type_ + "\" may have stacks");
   }
 
  private:
