@@ -110,7 +110,7 @@ void require_reachable_files(const SelectOptions& options, const MixtureFormat& 
   require_reachable(options, size);
 }
 
-// `files`: bytes of the weight files.
+// `files`: bytes of all files with weights.
 void print(const tq::PrecisionSelection& selection, std::uint64_t files,
            const SelectOptions& options) {
   if (options.talk.verbose || selection.nodes.size() <= most_rows) {
