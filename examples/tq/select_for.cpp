@@ -73,6 +73,19 @@ std::string command_of(const SelectOptions& options) {
   return line;
 }
 
+// The best choice. Throws: UsageError where none keeps a size and an SQNR together.
+tq::PrecisionSelection chosen_layers(const tq::CheckpointMeasurement& measured,
+                                     const SelectOptions& options, const FileSizes& sizes) {
+  try {
+    return tq::select_checkpoint(measured, criteria_of(options, 0), sizes.bytes);
+  } catch (const tq::error& e) {
+    if (e.code() != tq::errc::bad_argument || !options.max_bytes || !options.min_sqnr) throw;
+    throw UsageError("--min-sqnr: expected an SQNR that files of at most --max-bytes " +
+                     std::to_string(*options.max_bytes) + " can have, got " +
+                     exact_number(*options.min_sqnr));
+  }
+}
+
 bool is_quantized(const tq::PrecisionSelection& selection) {
   return std::ranges::any_of(selection.nodes, [](const tq::SelectedPrecision& node) {
     return node.choice.scheme != tq::float_scheme;
@@ -153,8 +166,7 @@ void select_for(const SelectOptions& options) {
   const FileSizes sizes = file_sizes(options, mixture);
   require_reachable_files(options, mixture, sizes);
   const tq::CheckpointMeasurement measured = measured_layers(options, mixture);
-  const tq::PrecisionSelection selection =
-      tq::select_checkpoint(measured, criteria_of(options, 0), sizes.bytes);
+  const tq::PrecisionSelection selection = chosen_layers(measured, options, sizes);
   require_loaded(options, sizes, selection);
   const std::uint64_t files = sizes.bytes(selection);
   output.write(0, configuration(selection, mixture.format).dump(2) + "\n");

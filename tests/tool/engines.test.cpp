@@ -117,6 +117,7 @@ TEST_CASE("the best mixture for an engine is chosen within a size, and written")
              most = choose("vllm", {"--goal", "accuracy", "--types", "int4_g32,fp8-weight-only"});
   CHECK(most["layers"][0]["scheme"] == "float");  // whose error is 0
   CHECK(most["command"] == nullptr);
+  CHECK(choose("vllm", {"--max-bits", "1e75"})["total"] == most["total"]);
   CHECK(most["total"]["bytes"] == fs::file_size(folder("model/model.safetensors")));
   const std::uint64_t fewest = least["total"]["bytes"], all = most["total"]["bytes"];
   const std::uint64_t size = (2 * fewest + all) / 3;
@@ -188,6 +189,8 @@ TEST_CASE("choices for an engine that make no sense are refused") {
       {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
       {{"--for", "vllm", "--max-bytes", "5"}, "--max-bytes: expected at least"},
       {{"--for", "vllm", "--max-bytes", "5"}, ", got 5; sizes of one scheme: "},
+      {{"--for", "vllm", "--max-bytes", "60000", "--min-sqnr", "90"},
+       "--min-sqnr: expected an SQNR that files of at most --max-bytes 60000 can have, got 90"},
       {{"--for", "vllm", "--max-bytes", "-5"}, "a whole number of bytes below 2^64, got -5"},
       {{"--for", "vllm", "--max-bytes", "18446744073709551616"}, "a whole number of bytes below"},
       {{"--for", "vllm", "--max-bytes", "1e9"}, "a whole number of bytes below 2^64, got 1e9"},
