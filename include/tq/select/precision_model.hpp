@@ -116,17 +116,16 @@ inline void require_candidates(const PrecisionNode& node) {
   SelectionProblem all{std::vector<std::vector<SelectionCost>>(model.nodes.size()), model.ties, {}};
   require_ties(all);
   const std::vector<std::size_t> merged = merged_numbers(all);
-  std::vector<std::vector<std::size_t>> numbers(model.nodes.size());
+  std::vector<std::vector<std::size_t>> numbers(model.nodes.size()), tied(model.nodes.size());
+  for (std::size_t i = 0; i < merged.size(); ++i) tied[merged[i]].push_back(i);
   const std::vector<PrecisionNode> before = model.nodes;
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const std::size_t first = static_cast<std::size_t>(
-        std::find(merged.begin(), merged.end(), merged[i]) - merged.begin());
+    const std::vector<std::size_t>& group = tied[merged[i]];
     model.nodes[i].candidates.clear();
-    for (const PrecisionCandidate& c : before[first].candidates) {
-      bool all_have = true;
-      for (std::size_t k = first; k < before.size(); ++k)
-        if (merged[k] == merged[i] && find_candidate(before[k], c.scheme) == nullptr)
-          all_have = false;
+    for (const PrecisionCandidate& c : before[group.front()].candidates) {
+      const bool all_have = std::all_of(group.begin(), group.end(), [&](std::size_t k) {
+        return find_candidate(before[k], c.scheme) != nullptr;
+      });
       if (!all_have) continue;
       const PrecisionCandidate* own = find_candidate(before[i], c.scheme);
       numbers[i].push_back(static_cast<std::size_t>(own - before[i].candidates.data()));
