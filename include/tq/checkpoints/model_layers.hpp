@@ -187,11 +187,11 @@ class LayerFinder {
 
   void split(const ModelLayer& stack, std::string_view name) {
     const bool is_pair = name == "gate_up_proj";
-    const std::string experts = before_experts(stack.module) + ".experts.";
+    const std::string mixture = before_experts(stack.module);
     for (std::size_t e = 0; e < stack.experts; ++e)
       for (std::size_t part = 0; part < (is_pair ? 2u : 1u); ++part) {
         const std::string_view own = !is_pair ? name : part == 0 ? "gate_proj" : "up_proj";
-        ModelLayer layer{experts + std::to_string(e) + "." + std::string(own), stack.tensor,
+        ModelLayer layer{expert_module(mixture, e, own), stack.tensor,
                          stack.outputs / (is_pair ? 2 : 1), stack.inputs};
         layer.place = stack.place;
         layer.place.first =
@@ -208,7 +208,7 @@ class LayerFinder {
     if (before.empty()) return leave(module, reason);
     for (const char* const name : {"gate_proj", "up_proj", "down_proj"})
       for (std::size_t e = 0; e < t.shape[0]; ++e) {
-        std::string each = before + ".experts." + std::to_string(e) + "." + name;
+        std::string each = expert_module(before, e, name);
         if (left_experts_.emplace(each, true).second) leave(std::move(each), reason);
       }
   }

@@ -17,11 +17,6 @@ namespace tq {
 
 namespace detail {
 
-// The fewest bytes of nodes that a selection has.
-[[nodiscard]] inline std::uint64_t fewest_bytes_of(const PrecisionSelector& selector) {
-  return selector.frontier().fewest_bytes().cost.bytes;
-}
-
 // A selection within less than the limit of `first`, whose bound holds for both.
 [[nodiscard]] inline PrecisionSelection bounded_by(PrecisionSelection selection,
                                                    const PrecisionSelection& first) {
@@ -63,7 +58,7 @@ template <class BytesOf>
                                               BytesOf&& bytes_of) {
   if (!criteria.max_bytes) return selector.select(criteria);
   const std::uint64_t most = *criteria.max_bytes;
-  const std::uint64_t fewest = detail::fewest_bytes_of(selector);
+  const std::uint64_t fewest = selector.frontier().fewest_bytes().cost.bytes;
   std::uint64_t limit = most - std::min(other_bytes, most);
   if (const PrecisionSelection floats = selector.uniform(float_scheme);
       floats.cost.bytes > limit && bytes_of(floats) <= most)

@@ -4,11 +4,13 @@
 
 #include <tq/model/detail/name_parts.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tq::io::detail {
 
@@ -89,12 +91,41 @@ inline constexpr std::array tied_heads{
   return std::nullopt;
 }
 
+inline constexpr std::string_view experts_in_name = ".experts.";
+
 // The name of a module up to the stack of experts that it is in, or empty: "model.layers.0.mlp" of
 // "model.layers.0.mlp.experts.3.up_proj".
 [[nodiscard]] inline std::string before_experts(std::string_view module) {
-  constexpr std::string_view experts = ".experts.";
-  const std::size_t at = module.find(experts);
+  const std::size_t at = module.find(experts_in_name);
   return at == module.npos ? std::string() : std::string(module.substr(0, at));
+}
+
+// The parts of the module of an expert: "a.mlp", "3" and "up_proj" of "a.mlp.experts.3.up_proj".
+struct ExpertName {
+  std::string mixture, number, layer;
+
+  // Nothing where it is no number, or a longer one than models have experts.
+  [[nodiscard]] std::optional<std::size_t> index() const {
+    if (!tq::detail::is_number(number) || number.size() > 8) return std::nullopt;
+    return std::stoul(number);
+  }
+};
+
+// Nothing for a module that is in no stack of experts.
+[[nodiscard]] inline std::optional<ExpertName> expert_name(std::string_view module) {
+  std::string mixture = before_experts(module);
+  if (mixture.empty()) return std::nullopt;
+  const std::string_view rest = module.substr(mixture.size() + experts_in_name.size());
+  const std::size_t end = std::min(rest.find('.'), rest.size());
+  return ExpertName{std::move(mixture), std::string(rest.substr(0, end)),
+                    std::string(rest.substr(std::min(end + 1, rest.size())))};
+}
+
+// The module of an expert: "a.mlp.experts.3.up_proj".
+[[nodiscard]] inline std::string expert_module(std::string_view mixture, std::size_t number,
+                                               std::string_view layer) {
+  return std::string(mixture) + std::string(experts_in_name) + std::to_string(number) + '.' +
+         std::string(layer);
 }
 
 // The layers that engines take as one product with a module: "model.layers.0.self_attn.qkv" of its

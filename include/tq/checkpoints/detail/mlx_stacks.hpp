@@ -57,6 +57,12 @@ inline constexpr std::array mlx_stacks{MlxStacks{"afmoe", "experts"},
                                        MlxStacks{"qwen3_moe"},
                                        MlxStacks{"qwen3_vl_moe"}};
 
+// The stacks of a type of models, or null.
+[[nodiscard]] constexpr const MlxStacks* find_mlx_stacks(std::string_view model_type) noexcept {
+  const auto found = std::ranges::find(mlx_stacks, model_type, &MlxStacks::model_type);
+  return found == mlx_stacks.end() ? nullptr : &*found;
+}
+
 // The names of Mixtral's projections, and those in stacks.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> mixtral_names{
     {{"w1", "gate_proj"}, {"w2", "down_proj"}, {"w3", "up_proj"}}};
@@ -65,8 +71,8 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> mi
 /// of models without stacks.
 [[nodiscard]] inline std::string mlx_stack(std::string_view module, std::string_view model_type) {
   const std::string mixture = before_experts(module);
-  const auto stacks = std::ranges::find(mlx_stacks, model_type, &MlxStacks::model_type);
-  if (mixture.empty() || stacks == mlx_stacks.end()) return {};
+  const MlxStacks* const stacks = find_mlx_stacks(model_type);
+  if (mixture.empty() || stacks == nullptr) return {};
   std::string_view name = module.substr(module.rfind('.') + 1);
   const auto renamed =
       std::ranges::find(mixtral_names, name, [](const auto& names) { return names.first; });
@@ -93,7 +99,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> mi
     if (mixture.ends_with("block_sparse_moe"))
       for (const auto& [own, in_stack] : mixtral_names)
         if (name == in_stack) name = own;
-    return std::string(mixture) + ".experts." + std::to_string(number) + "." + std::string(name);
+    return expert_module(mixture, number, name);
   }
   return std::nullopt;
 }

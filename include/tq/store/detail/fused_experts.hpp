@@ -58,9 +58,7 @@ class FusedExperts {
       has_inputs_first_ = fused->has_inputs_first;
       for (const StoredTensor& t : model.tensors()) note(t);
       std::erase_if(mixtures_, [](const auto& each) { return !each.second.is_whole(); });
-    } else if (std::ranges::find(io::detail::mlx_stacks, type,
-                                 &io::detail::MlxStacks::model_type) ==
-               io::detail::mlx_stacks.end()) {
+    } else if (io::detail::find_mlx_stacks(type) == nullptr) {
       has_unknown_ = std::ranges::any_of(
           model.tensors(), [](const StoredTensor& t) { return t.foreign && expert_of(t); });
       type_ = type;
@@ -136,14 +134,13 @@ class FusedExperts {
 
   // The parts of a name: "a.mlp", "up_proj" and 3 of "a.mlp.experts.3.up_proj.weight".
   [[nodiscard]] static std::optional<Expert> expert_of(const StoredTensor& t) {
-    const std::string mixture = io::detail::before_experts(t.name);
-    if (mixture.empty() || t.shape.size() != 2 || !t.name.ends_with(".weight")) return std::nullopt;
-    std::string rest = t.name.substr(mixture.size() + 9);  // behind ".experts."
-    rest.resize(rest.size() - 7);
-    const std::size_t dot = rest.find('.');
-    if (dot == rest.npos || dot > 8 || !tq::detail::is_number(rest.substr(0, dot)))
-      return std::nullopt;
-    return Expert{mixture, rest.substr(dot + 1), std::stoul(rest)};
+    constexpr std::string_view ending = ".weight";
+    if (t.shape.size() != 2 || !t.name.ends_with(ending)) return std::nullopt;
+    const std::optional<io::detail::ExpertName> name =
+        io::detail::expert_name(std::string_view(t.name).substr(0, t.name.size() - ending.size()));
+    const std::optional<std::size_t> number = name ? name->index() : std::nullopt;
+    if (!number || name->layer.empty()) return std::nullopt;
+    return Expert{name->mixture, name->layer, *number};
   }
 
   void note(const StoredTensor& t) {

@@ -4,7 +4,6 @@
 
 #include <tq/checkpoints/detail/layer_names.hpp>
 #include <tq/error.hpp>
-#include <tq/model/detail/name_parts.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/detail/any_format.hpp>
@@ -32,11 +31,11 @@ class ExpertStacks {
     const std::string& module = layer.weight.module;
     const std::string stack = format.stack_of(module, model_type);
     if (stack.empty()) return;
-    const std::string rest = module.substr(io::detail::before_experts(module).size() + 9);
-    const std::string number = rest.substr(0, rest.find('.'));  // behind ".experts."
-    if (!tq::detail::is_number(number) || number.size() > 8)
-      raise(errc::unsupported, module + ": expected the number of an expert, got " + number);
-    layer.stack = StackPlace{stack, std::stoul(number)};
+    const io::detail::ExpertName expert = *io::detail::expert_name(module);
+    const std::optional<std::size_t> number = expert.index();
+    if (!number)
+      raise(errc::unsupported, module + ": expected the number of an expert, got " + expert.number);
+    layer.stack = StackPlace{stack, *number};
     stacks_[stack].numbers.insert(layer.stack->number);
     stacks_[stack].shapes.insert({layer.weight.outputs, layer.weight.inputs});
   }
