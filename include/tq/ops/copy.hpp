@@ -5,6 +5,7 @@
 #include <tq/core/detail/read.hpp>
 #include <tq/core/options.hpp>
 #include <tq/core/readable.hpp>
+#include <tq/driver/planes.hpp>
 #include <tq/ops/backend/on.hpp>
 #include <tq/ops/backend/operations.hpp>
 #include <tq/ops/detail/checks.hpp>
