@@ -217,16 +217,19 @@ BENCHMARK(integers_of_16)
 BENCHMARK(layer)
     ->Name("linear/int8_dynamic/float32")
     ->Args({1024, 1024, 1024})
+    ->Args({1, 512, 512})
     ->Args({1, 4096, 4096});
 BENCHMARK(floats)
     ->Name("matmul/float32/tq")
     ->Args({1024, 1024, 1024})
     ->Args({128, 1024, 1024})
+    ->Args({1, 512, 512})
     ->Args({1, 4096, 4096});
 BENCHMARK(eigen)
     ->Name("matmul/float32/eigen")
     ->Args({1024, 1024, 1024})
     ->Args({128, 1024, 1024})
+    ->Args({1, 512, 512})
     ->Args({1, 4096, 4096});
 
 }  // namespace

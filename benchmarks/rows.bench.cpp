@@ -98,6 +98,21 @@ void quantize_call(benchmark::State& state) {
   run(state, 5, [&] { tq::quantize_unchecked(tq::ConstTensorView(source(), shape), params, q); });
 }
 
+void dequantize_call(benchmark::State& state) {
+  const tq::Shape shape{static_cast<std::size_t>(state.range(0))};
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::TensorView<const std::int8_t> q(reinterpret_cast<const std::int8_t*>(source()), shape);
+  const tq::TensorView<float> y(target<float>(), shape);
+  run(state, 5, [&] { tq::dequantize_unchecked(q, params, y); });
+}
+void fake_quantize_call(benchmark::State& state) {
+  const tq::Shape shape{static_cast<std::size_t>(state.range(0))};
+  const auto params = params_for<tq::PerTensor>(shape);
+  const tq::TensorView<float> y(target<float>(), shape);
+  run(state, 8,
+      [&] { tq::fake_quantize_unchecked(tq::ConstTensorView(source(), shape), params, y); });
+}
+
 #define TQ_ROWS(name, granularity, columns)           \
   BENCHMARK(quantize<granularity, columns>)           \
       ->Name("quantize/int8/" name "/allocated")      \
@@ -123,6 +138,8 @@ TQ_ROWS("per_group_32/rows_of_1024", Group32, 1024);
 BENCHMARK(quantize_turned)->Name("quantize/int8/per_tensor/turned_square")->Apply(sizes);
 BENCHMARK(dequantize_turned)->Name("dequantize/int8/per_tensor/turned_square")->Apply(sizes);
 BENCHMARK(fake_quantize_turned)->Name("fake_quantize/int8/per_tensor/turned_square")->Apply(sizes);
-BENCHMARK(quantize_call)->Name("quantize/int8/per_tensor/call")->Arg(64);
+BENCHMARK(quantize_call)->Name("quantize/int8/per_tensor/call")->Arg(64)->Arg(1024);
+BENCHMARK(dequantize_call)->Name("dequantize/int8/per_tensor/call")->Arg(64)->Arg(1024);
+BENCHMARK(fake_quantize_call)->Name("fake_quantize/int8/per_tensor/call")->Arg(64)->Arg(1024);
 
 }  // namespace

@@ -82,6 +82,7 @@ BENCHMARK(layer<WithZeros<tq::uint4, 128>, tq::Int8PerRow>)
 BENCHMARK(layer<tq::mxfp4, tq::Int8PerRow>)->Name("weight_only/mxfp4/int8_per_row")->Apply(shapes);
 BENCHMARK(layer<Weights<tq::int4, 32>, tq::FloatActivations>)
     ->Name("weight_only/int4_group_32/float32")
+    ->Args({1, 512, 512})
     ->Apply(shapes);
 BENCHMARK(layer<tq::nf4_64, tq::FloatActivations>)
     ->Name("weight_only/nf4_group_64/float32")
