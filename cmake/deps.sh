@@ -4,7 +4,7 @@
 set -eu
 
 build="g++ ccache cmake ninja-build libxsimd-dev libeigen3-dev nlohmann-json3-dev catch2 libbenchmark-dev libcli11-dev zlib1g-dev"
-ci="clang clang-format doxygen libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
+ci="clang doxygen libomp-dev libtbb-dev libopenmpi-dev openmpi-bin pkg-config qemu-user g++-aarch64-linux-gnu"
 # Ubuntu has no browser as a package; the test of pages is left out there.
 if grep -q '^ID=debian' /etc/os-release 2>/dev/null; then ci="$ci chromium"; fi
 
@@ -44,5 +44,7 @@ if [ "${1:-}" = --ci ]; then
   # The sanitizer and fuzzer runtimes of clang: a package named after its version, or a part of clang itself.
   runtime=libclang-rt-$(clang++ -dumpversion | cut -d. -f1)-dev
   installed "$runtime" || apt_get install --no-install-recommends "$runtime" || true
+  # The version of repository/format. Systems without this package leave that test out.
+  installed clang-format-19 || apt_get install --no-install-recommends clang-format-19 || true
 fi
 echo "cmake/deps.sh: everything is installed"

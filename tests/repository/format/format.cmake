@@ -1,6 +1,6 @@
 # Every source file is as clang-format writes it: `.clang-format`, by the version that all use, since
 # others break lines elsewhere. Where that version is not found there is no such test.
-set(TQ_CLANG_FORMAT_VERSION 14)
+set(TQ_CLANG_FORMAT_VERSION 19)
 find_program(TQ_CLANG_FORMAT NAMES clang-format-${TQ_CLANG_FORMAT_VERSION} clang-format)
 set(version "none")
 if(TQ_CLANG_FORMAT)
