@@ -16,7 +16,7 @@ using tq::CalibratorOptions;
 // A setting on the command line, and the calibrator that it is for.
 struct CalibratorSetting {
   const char* option;
-  std::optional<double> CalibratorOptions::*value;
+  std::optional<double> CalibratorOptions::* value;
   const char* calibrator;
   const char* help;
 };

@@ -283,7 +283,7 @@ std::string overview(const PlotPage& page) {
   for (std::size_t i = 0; i < page.tensors.size(); ++i) {
     const PlotTensor& t = page.tensors[i];
     const PlotLine* best = t.best ? &t.lines[*t.best] : nullptr;
-    const auto end = [&](float tq::Range::*side) {
+    const auto end = [&](float tq::Range::* side) {
       return t.seen.range ? number(*t.seen.range.*side) : std::string("&ndash;");
     };
     out += "<tr><td class=\"name\"><a href=\"#t" + std::to_string(i) + "\">" +

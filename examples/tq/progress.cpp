@@ -40,7 +40,7 @@ bool has_terminal() {
 // Characters of a line of the terminal; 80 where it does not tell.
 std::size_t terminal_width() {
 #if TOOL_HAS_TERMINALS
-  struct winsize size {};
+  struct winsize size{};
   if (::ioctl(::fileno(stderr), TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
 #endif
   return 80;

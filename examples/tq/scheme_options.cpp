@@ -121,7 +121,7 @@ SchemeOptions::SchemeOptions(CLI::App& command) {
 
 // An option that replaces a field of the scheme where it is given.
 const CLI::Option* SchemeOptions::add(CLI::App& command, const char* option,
-                                      std::string tq::QuantSpec::*field, const std::string& help) {
+                                      std::string tq::QuantSpec::* field, const std::string& help) {
   const CLI::Option* given = command.add_option(option, asked_.*field, help);
   options_.push_back(given);
   taken_.push_back([this, field, given](tq::QuantSpec& spec) {

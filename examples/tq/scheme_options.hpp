@@ -77,7 +77,7 @@ class SchemeOptions {
   void apply(CheckpointChoice& choice) const;
 
  private:
-  const CLI::Option* add(CLI::App& command, const char* option, std::string tq::QuantSpec::*field,
+  const CLI::Option* add(CLI::App& command, const char* option, std::string tq::QuantSpec::* field,
                          const std::string& help);
 
   std::string name_ = "int8";

@@ -12,7 +12,8 @@ enum class errc : unsigned char;
 class error;
 
 template <int Bits, bool Signed>
-requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed)) struct basic_int;
+  requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed))
+struct basic_int;
 using int2 = basic_int<2, true>;
 using int4 = basic_int<4, true>;
 using int8 = basic_int<8, true>;

@@ -67,7 +67,7 @@ class Input {
  public:
   explicit Input(Bytes bytes) noexcept : bytes_(bytes) {}
   template <class T>
-  requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T take() noexcept {
     T out{};
     const std::size_t n = std::min(sizeof(T), bytes_.size());

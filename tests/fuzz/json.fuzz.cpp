@@ -51,8 +51,7 @@ void check_params(const Json& json) {
   fuzz::accepts([&] {
     const auto read = [](const Json& j) { return tq::io::params_from_json<Params>(j); };
     const Params params = read(json);
-    check_same(
-        params, [](const Params& p) { return tq::io::params_to_json(p); }, read);
+    check_same(params, [](const Params& p) { return tq::io::params_to_json(p); }, read);
     const Shape shape{2, 32};
     if (params.check(shape) != errc::ok) return;
     for (std::size_t i = 0; i < param_count(params.granularity(), shape); ++i)
@@ -100,8 +99,7 @@ void check_layer(const Json& json) {
   };
   fuzz::accepts([&] {
     Layer layer = read(json);
-    check_same(
-        layer, [](const Layer& l) { return tq::io::fake_quantize_to_json(l); }, read);
+    check_same(layer, [](const Layer& l) { return tq::io::fake_quantize_to_json(l); }, read);
     std::vector<float> out(numbers.size());
     layer.forward(ConstTensorView(numbers.data(), Shape{3, 3}), out);
   });

@@ -30,9 +30,9 @@ struct Aligned {
   template <class U>
   Aligned(const Aligned<U>&) noexcept {}  // NOLINT: allocators convert
   T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
   }
-  void deallocate(T* p, std::size_t) noexcept { ::operator delete (p, std::align_val_t{64}); }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, std::align_val_t{64}); }
   friend bool operator==(const Aligned&, const Aligned&) { return true; }
 };
 template <class T>

@@ -82,10 +82,10 @@ struct Matrix {
 
 /// All that tq needs, for constant matrices too.
 template <class M>
-requires requires(M& m) {
-  m.data.data();
-  m.rows + m.columns;
-}
+  requires requires(M& m) {
+    m.data.data();
+    m.rows + m.columns;
+  }
 auto tq_as_tensor(M& m) {
   using T = std::remove_pointer_t<decltype(m.data.data())>;
   return tq::TensorView<T>(m.data.data(), {m.rows, m.columns},

@@ -81,8 +81,7 @@ TEST_CASE("memory is kept from tensor to tensor") {
         {"sweep", in, "--types", "nvfp4"},
         {"calibrate", in, "-o", folder("p.json")}}) {
     INFO(command[0]);
-    struct rusage before {
-    }, after{};
+    struct rusage before{}, after{};
     REQUIRE(::getrusage(RUSAGE_CHILDREN, &before) == 0);
     // Every large block of memory is a mapping of its own: what is given back comes back as new
     // pages.

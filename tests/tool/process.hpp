@@ -46,7 +46,7 @@ class Process {
  private:
   ::pid_t id_ = 0;
   int status_ = 0;
-  struct rusage usage_ {};
+  struct rusage usage_{};
 };
 
 }  // namespace tool_test

@@ -206,9 +206,7 @@ TEST_CASE("a damaged quantized file is refused by every command") {
   // parts
   CHECK(has(damage([&](auto& t) { replace(t, "w.scales", tensor("", {10})); }),
             "\"w.scales\": expected F32 [4, 2], got F32 [10]"));
-  CHECK(has(damage([&](auto& t) {
-              replace(t, "w.scales", tensor("", {4, 2}, DType::f16));
-            }),
+  CHECK(has(damage([&](auto& t) { replace(t, "w.scales", tensor("", {4, 2}, DType::f16)); }),
             "got F16 [4, 2]"));
   CHECK(has(damage([&](auto& t) {
               auto& c = named(t, "w.codes");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// clang-format off
 // lanes<Arch>: what xsimd lacks, in native instructions: saturating narrow, widen, bit packing, streaming
 // stores. A block is four batches of 32-bit values, that is 4 * width elements.
 //
@@ -41,7 +40,6 @@
 //   magnitude(v, limit)       smaller of |v| and `limit`, of no NaN
 //   merge(mask, p, q)         bits of int32 lanes: those of p where `mask` has ones, else those of q
 //   any_nan(a, b, c, d)       does any lane of four float batches hold a NaN?
-// clang-format on
 
 #include <tq/arch/lanes_avx2.hpp>
 #include <tq/arch/lanes_avx512.hpp>

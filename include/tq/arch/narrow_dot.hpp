@@ -21,9 +21,7 @@ constexpr bool is_narrow(std::int32_t a, std::int32_t b) noexcept {
 
 /// A dot of narrow weights.
 template <class Dot>
-concept NarrowDot = requires {
-  requires Dot::narrow;
-};
+concept NarrowDot = requires { requires Dot::narrow; };
 
 template <class Arch>
 struct narrow_dot;

@@ -42,7 +42,7 @@ struct Laplace {
 struct Gauss {
   static constexpr std::string_view name = "gauss";
   template <class Acc>
-  requires MomentAccumulator<Acc> || HistogramAccumulator<Acc>
+    requires MomentAccumulator<Acc> || HistogramAccumulator<Acc>
   [[nodiscard]] static PriorFit fit(const Acc& seen) {
     if constexpr (MomentAccumulator<Acc>) {
       const detail::Moments moments = detail::moments_without_zeros(seen);
@@ -148,8 +148,8 @@ template <std::same_as<FittedPrior> Prior>
 template <class Prior = Laplace>
 struct AciqCalibrator {
   template <AnyParams Params, NumericsPolicy N, RangeFor<Params> Acc>
-  requires PriorFor<Prior, Acc> &&(!OffsetParams<Params>) [[nodiscard]] Range
-      range(const Acc& seen) const {
+    requires PriorFor<Prior, Acc> && (!OffsetParams<Params>)
+  [[nodiscard]] Range range(const Acc& seen) const {
     Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(whole)) return whole;

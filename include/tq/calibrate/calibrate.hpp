@@ -92,7 +92,7 @@ template <class Params, class Acc, class X, class C, class... O, Backend B = bac
 /// not depend. Throws: `errc::no_data` when the observer, or one of its slots, saw no finite value;
 /// what the calibrator throws.
 template <AnyParams Params, Accumulator Acc, class NonFinite, class C, Option... O>
-requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
+  requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
 [[nodiscard]] auto calibrate(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
     const C& calibrator, const O&... options) {
@@ -103,8 +103,8 @@ requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params
 }
 /// Parameters for everything `observer` saw, by its extremes. Options and throws: as above.
 template <AnyParams Params, Accumulator Acc, class NonFinite, Option... O>
-requires CalibratorFor<MinMaxCalibrator, Acc, Params,
-                       detail::numerics_among<numerics_of<Params>, O...>>
+  requires CalibratorFor<MinMaxCalibrator, Acc, Params,
+                         detail::numerics_among<numerics_of<Params>, O...>>
 [[nodiscard]] auto calibrate(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
     const O&... options) {
@@ -119,7 +119,7 @@ requires CalibratorFor<MinMaxCalibrator, Acc, Params,
 /// throws.
 template <AnyParams Params, Accumulator Acc, class C, Readable X = ConstTensorView, Option... O,
           Backend B = detail::backend_among<O...>>
-requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
+  requires CalibratorFor<C, Acc, Params, detail::numerics_among<numerics_of<Params>, O...>>
 [[nodiscard]] auto calibrate(const X& x, const C& calibrator, const O&... options) {
   return detail::calibrate_readable<Params, Acc>(x, calibrator, options...);
 }
@@ -165,7 +165,7 @@ template <AnyParams Params, Readable X, Option... O, Backend B = detail::backend
 }
 template <AnyParams Params, Accumulator Acc, class C, Readable X, Option... O,
           Backend B = detail::backend_among<O...>>
-requires CalibratorFor<C, Acc, Params>
+  requires CalibratorFor<C, Acc, Params>
 [[deprecated("tq::calibrate: leave {} out: options come in any order")]] auto calibrate(
     const X& x, const C& calibrator,
     const detail::InBraces<typename Params::granularity_type>& granularity, const O&... options) {
@@ -185,18 +185,19 @@ struct calibrator_among {
   using type = MinMaxCalibrator;
 };
 template <class First, class... Rest>
-requires(!Option<First>) struct calibrator_among<First, Rest...> {
+  requires(!Option<First>)
+struct calibrator_among<First, Rest...> {
   using type = First;
 };
 }  // namespace detail
 
 // Does not compile, and says why.
 template <AnyParams Params, Accumulator Acc, Granularity Gran, class NonFinite, class... Rest>
-requires(
-    !std::same_as<Gran, typename Params::granularity_type> ||
-    !detail::can_choose<Params, typename detail::calibrator_among<Rest...>::type, Acc, Rest...> ||
-    !detail::rest_are_options<Rest...>) [[nodiscard]] Params
-    calibrate(const Observer<Acc, Gran, NonFinite>&, const Rest&...) {
+  requires(
+      !std::same_as<Gran, typename Params::granularity_type> ||
+      !detail::can_choose<Params, typename detail::calibrator_among<Rest...>::type, Acc, Rest...> ||
+      !detail::rest_are_options<Rest...>)
+[[nodiscard]] Params calibrate(const Observer<Acc, Gran, NonFinite>&, const Rest&...) {
   constexpr bool is_cut_alike = std::is_same_v<Gran, typename Params::granularity_type>;
   constexpr bool fits =
       detail::can_choose<Params, typename detail::calibrator_among<Rest...>::type, Acc, Rest...>;
@@ -212,9 +213,9 @@ requires(
   return detail::no_result<Params>();
 }
 template <AnyParams Params, class X, class... Rest>
-requires(detail::tensor_kind<X> != detail::TensorKind::none &&
-         (!Readable<X> || !detail::are_options<Rest...>)) [[nodiscard]] Params
-    calibrate(const X&, const Rest&...) {
+  requires(detail::tensor_kind<X> != detail::TensorKind::none &&
+           (!Readable<X> || !detail::are_options<Rest...>))
+[[nodiscard]] Params calibrate(const X&, const Rest&...) {
   constexpr bool is_real = detail::is_real_tensor<X>;
   static_assert(is_real,
                 "tq::calibrate: the input is a tensor of real numbers: float, double, float16, "
@@ -226,8 +227,8 @@ requires(detail::tensor_kind<X> != detail::TensorKind::none &&
   return detail::no_result<Params>();
 }
 template <AnyParams Params, Accumulator Acc, Readable X, class C, class... Rest>
-requires(!detail::can_choose<Params, C, Acc, Rest...>) [[nodiscard]] Params
-    calibrate(const X&, const C&, const Rest&...) {
+  requires(!detail::can_choose<Params, C, Acc, Rest...>)
+[[nodiscard]] Params calibrate(const X&, const C&, const Rest&...) {
   constexpr bool fits = detail::can_choose<Params, C, Acc, Rest...>;
   static_assert(fits,
                 "tq::calibrate: this calibrator cannot choose from what the accumulator keeps: KL "

@@ -20,8 +20,8 @@ namespace tq {
 ///     };
 template <class C, class Acc, class Params, class N = numerics_of<Params>>
 concept CalibratorFor = Accumulator<Acc> && AnyParams<Params> && NumericsPolicy<N> &&
-    requires(const C& c, const Acc& a) {
-  { c.template range<Params, N>(a) } -> std::same_as<Range>;
-};
+                        requires(const C& c, const Acc& a) {
+                          { c.template range<Params, N>(a) } -> std::same_as<Range>;
+                        };
 
 }  // namespace tq

@@ -139,8 +139,8 @@ struct KlDivergenceCalibrator {
 
   /// Throws: `errc::bad_argument` for a negative stride.
   template <AnyParams Params, NumericsPolicy N, HistogramFor<Params> Acc>
-  requires(!OffsetParams<Params>)  // thresholds are distances from 0
-      [[nodiscard]] Range range(const Acc& seen) const {
+    requires(!OffsetParams<Params>)  // thresholds are distances from 0
+  [[nodiscard]] Range range(const Acc& seen) const {
     if (stride < 0)
       raise(errc::bad_argument, "tq::KlDivergenceCalibrator: expected a stride of 0 or more, got " +
                                     std::to_string(stride));

@@ -21,7 +21,7 @@ struct MeanStdCalibrator {
 
   /// Throws: `errc::bad_argument` when `deviations` is negative, infinite or NaN.
   template <AnyParams Params, NumericsPolicy N, MomentAccumulator Acc>
-  requires RangeFor<Acc, Params>
+    requires RangeFor<Acc, Params>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(deviations >= 0 && std::isfinite(deviations)))
       raise(errc::bad_argument,

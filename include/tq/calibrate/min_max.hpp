@@ -9,8 +9,10 @@ namespace tq {
 /// The observed range as it is: nothing is clipped.
 struct MinMaxCalibrator {
   template <AnyParams Params, NumericsPolicy N, RangeAccumulator Acc>
-  requires RangeFor<Acc, Params>
-  [[nodiscard]] Range range(const Acc& seen) const noexcept { return seen.range(); }
+    requires RangeFor<Acc, Params>
+  [[nodiscard]] Range range(const Acc& seen) const noexcept {
+    return seen.range();
+  }
 };
 
 }  // namespace tq

@@ -26,7 +26,7 @@ struct PercentileCalibrator {
 
   /// Throws: `errc::bad_argument` unless 0 <= lower <= upper <= 1.
   template <AnyParams Params, NumericsPolicy N, QuantileAccumulator Acc>
-  requires RangeFor<Acc, Params>
+    requires RangeFor<Acc, Params>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(0 <= lower && lower <= upper && upper <= 1))
       raise(errc::bad_argument,

@@ -75,7 +75,7 @@ template <MomentAccumulator Acc>
 /// asymmetric range begins.
 template <class Acc, class Params>
 concept RangeFor = RangeAccumulator<Acc> && AnyParams<Params> &&
-    !((detail::decides<Params> == detail::Decides::ends ||
-       detail::decides<Params> == detail::Decides::width) &&
-      requires { requires Acc::is_absolute; });
+                   !((detail::decides<Params> == detail::Decides::ends ||
+                      detail::decides<Params> == detail::Decides::width) &&
+                     requires { requires Acc::is_absolute; });
 }  // namespace tq

@@ -49,13 +49,13 @@ namespace tq::io {
 ///
 ///     find_quantized<tq::Joined<tq::TypeList<ScaledRows>, all_checkpoint_formats>>(tensors, read)
 template <class F>
-concept CheckpointFormat = requires(CheckpointSearch& search, const TensorInfo& t,
-                                    const CheckpointParts<>& parts) {
-  { F::name } -> std::convertible_to<std::string_view>;
-  { F::marks } -> std::convertible_to<std::span<const std::string_view>>;
-  { F::part_names } -> std::convertible_to<std::span<const std::string_view>>;
-  { F::find(search, t) } -> std::same_as<bool>;
-  { F::load(parts) } -> std::same_as<CheckpointTensor>;
-};
+concept CheckpointFormat =
+    requires(CheckpointSearch& search, const TensorInfo& t, const CheckpointParts<>& parts) {
+      { F::name } -> std::convertible_to<std::string_view>;
+      { F::marks } -> std::convertible_to<std::span<const std::string_view>>;
+      { F::part_names } -> std::convertible_to<std::span<const std::string_view>>;
+      { F::find(search, t) } -> std::same_as<bool>;
+      { F::load(parts) } -> std::same_as<CheckpointTensor>;
+    };
 
 }  // namespace tq::io

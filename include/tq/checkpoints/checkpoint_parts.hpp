@@ -48,7 +48,8 @@ class CheckpointParts {
   }
   /// Its bytes, whatever its type. Throws: as `tensor`.
   template <class Byte = std::uint8_t>
-  requires(sizeof(Byte) == 1) [[nodiscard]] std::vector<Byte> bytes(const char* role) const {
+    requires(sizeof(Byte) == 1)
+  [[nodiscard]] std::vector<Byte> bytes(const char* role) const {
     const Tensor t = tensor(role);
     std::vector<Byte> out(t.bytes.size());
     if (!out.empty()) std::memcpy(out.data(), t.bytes.data(), out.size());

@@ -112,7 +112,7 @@ template <Element T, SymmetryFor<T> S, NumericsPolicy N = Numerics<>>
 /// The scale beside an offset (`offsets_for`), as above: code * scale is finite for every code.
 /// Throws: `errc::bad_scale` under `ScaleRaises`.
 template <Element T, SymmetryFor<T> S, NumericsPolicy N = Numerics<>>
-requires OffsetSymmetry<S>
+  requires OffsetSymmetry<S>
 [[nodiscard]] constexpr float scale_for(Range r) {
   const float scale =
       S::template scale<T, detail::degenerate_of<N>, typename N::range_arithmetic>(r);

@@ -43,8 +43,7 @@ template <class X>
 
 // An object that owns its elements, and is no expression.
 template <class X>
-concept NamedOwner = tensor_kind<X>
-!= TensorKind::none && !NeedsHold<X> && is_owner<X>();
+concept NamedOwner = tensor_kind<X> != TensorKind::none && !NeedsHold<X> && is_owner<X>();
 
 struct as_tensor_fn {
   /// A view of the elements of `x`, with their type and its shape. `x` must outlive the view: a
@@ -89,8 +88,8 @@ struct as_tensor_fn {
   /// `errc::shape_mismatch` for another number of elements; `errc::not_contiguous` for a strided
   /// tensor; `errc::bad_argument` where memory cannot hold `shape`.
   template <class X>
-  requires(!std::is_pointer_v<std::remove_reference_t<X>>) [[nodiscard]] constexpr auto operator()(
-      X&& x, const Shape& shape) const {
+    requires(!std::is_pointer_v<std::remove_reference_t<X>>)
+  [[nodiscard]] constexpr auto operator()(X&& x, const Shape& shape) const {
     return with_shape((*this)(std::forward<X>(x)), shape);
   }
   template <NamedOwner X>

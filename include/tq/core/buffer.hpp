@@ -18,7 +18,7 @@ namespace tq {
 
 /// A fixed number of uninitialised elements of a trivial type.
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 class Buffer {
  public:
   static constexpr std::size_t alignment = 64;
@@ -27,7 +27,7 @@ class Buffer {
   /// Throws: std::bad_alloc.
   explicit Buffer(std::size_t size)
       : data_(static_cast<T*>(
-            ::operator new (std::min(size, most) * sizeof(T), std::align_val_t{alignment}))),
+            ::operator new(std::min(size, most) * sizeof(T), std::align_val_t{alignment}))),
         size_(size) {}
   Buffer(const Buffer& other) : Buffer(other.size_) {
     std::copy_n(other.data_.get(), size_, data_.get());
@@ -51,7 +51,7 @@ class Buffer {
   // More bytes than any memory has, so that they are refused instead of overflowing.
   static constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
   struct Free {
-    void operator()(T* p) const noexcept { ::operator delete (p, std::align_val_t{alignment}); }
+    void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{alignment}); }
   };
   std::unique_ptr<T[], Free> data_;
   std::size_t size_ = 0;

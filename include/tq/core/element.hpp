@@ -42,7 +42,8 @@ inline constexpr integer_name<Bits, Signed> integer_name_v{};
 /// Integers of 2 to 8 or 16 bits, and signed ones of 32; the code is the number, in two's
 /// complement where signed.
 template <int Bits, bool Signed>
-requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed)) struct basic_int {
+  requires((Bits >= 2 && Bits <= 8) || Bits == 16 || (Bits == 32 && Signed))
+struct basic_int {
   static constexpr ElementKind kind = ElementKind::integer;
   static constexpr int bits = Bits;
   using code_type = detail::code_for<Bits, Signed>;
@@ -113,7 +114,7 @@ concept Element = requires {
 
 /// An element whose code is the quantized integer, so that zero points make sense.
 template <class T>
-concept IntegerElement = Element<T> && T::kind == ElementKind::integer&& requires {
+concept IntegerElement = Element<T> && T::kind == ElementKind::integer && requires {
   { T::qmin } -> std::convertible_to<std::int32_t>;
   { T::qmax } -> std::convertible_to<std::int32_t>;
 };
@@ -135,7 +136,7 @@ concept SmallInteger = IntegerElement<T> && sizeof(typename T::code_type) <= 2;
 ///     };
 template <class T>
 concept CodedElement =
-    Element<T> && T::kind == ElementKind::coded&& ValueFormat<typename T::format>;
+    Element<T> && T::kind == ElementKind::coded && ValueFormat<typename T::format>;
 
 /// An element whose codes stand for numbers that float32 holds, as searches for a range and
 /// gradients need: all but `int32`.

@@ -53,7 +53,8 @@ template <AnyParams Params, NumericsPolicy N = numerics_of<Params>, class Encode
 /// range by itself. Scales of two levels may come out otherwise among others. Throws:
 /// `errc::bad_scale` under `ScaleRaises`.
 template <AnyParams Params, NumericsPolicy N = numerics_of<Params>>
-requires(!OffsetParams<Params>) [[nodiscard]] Affine fit_affine(Range range) {
+  requires(!OffsetParams<Params>)
+[[nodiscard]] Affine fit_affine(Range range) {
   using T = typename Params::type;
   using S = typename Params::symmetry_type;
   if constexpr (std::same_as<typename Params::scale_type, float>) {

@@ -59,8 +59,14 @@ class PerChannel : private detail::static_or_dynamic<Axis, 0> {
 
  public:
   static constexpr std::string_view name = "per_channel";
-  constexpr PerChannel() requires(Axis != dynamic) = default;
-  constexpr explicit PerChannel(int axis) requires(Axis == dynamic) { this->stored = axis; }
+  constexpr PerChannel()
+    requires(Axis != dynamic)
+  = default;
+  constexpr explicit PerChannel(int axis)
+    requires(Axis == dynamic)
+  {
+    this->stored = axis;
+  }
   [[nodiscard]] constexpr int axis() const noexcept { return axis_base::value(); }
   [[nodiscard]] constexpr errc check(const Shape& shape) const noexcept {
     return resolve_axis(axis(), shape.rank()) ? errc::ok : errc::bad_axis;
@@ -83,11 +89,17 @@ class PerGroup : private detail::static_or_dynamic<Size, 0>,
 
  public:
   static constexpr std::string_view name = "per_group";
-  constexpr PerGroup() requires(Size != dynamic && Axis != dynamic) = default;
-  constexpr explicit PerGroup(int size) requires(Size == dynamic && Axis != dynamic) {
+  constexpr PerGroup()
+    requires(Size != dynamic && Axis != dynamic)
+  = default;
+  constexpr explicit PerGroup(int size)
+    requires(Size == dynamic && Axis != dynamic)
+  {
     size_base::stored = size;
   }
-  constexpr PerGroup(int size, int axis) requires(Size == dynamic && Axis == dynamic) {
+  constexpr PerGroup(int size, int axis)
+    requires(Size == dynamic && Axis == dynamic)
+  {
     size_base::stored = size;
     axis_base::stored = axis;
   }
@@ -135,8 +147,12 @@ class PerBlock : private detail::static_or_dynamic<Rows, 0>,
 
  public:
   static constexpr std::string_view name = "per_block";
-  constexpr PerBlock() requires(Rows != dynamic) = default;
-  constexpr PerBlock(int rows, int cols) requires(Rows == dynamic) {
+  constexpr PerBlock()
+    requires(Rows != dynamic)
+  = default;
+  constexpr PerBlock(int rows, int cols)
+    requires(Rows == dynamic)
+  {
     rows_base::stored = rows;
     cols_base::stored = cols;
   }
@@ -168,10 +184,8 @@ class PerBlock : private detail::static_or_dynamic<Rows, 0>,
 template <class G>
 concept Granularity = std::copyable<G> && requires(const G g, const Shape& shape) {
   { G::name } -> std::convertible_to<std::string_view>;
-  { g.check(shape) }
-  noexcept->std::same_as<errc>;
-  { g.block(shape) }
-  noexcept->std::same_as<Shape>;
+  { g.check(shape) } noexcept -> std::same_as<errc>;
+  { g.block(shape) } noexcept -> std::same_as<Shape>;
 };
 
 /// The grid of parameters: how many blocks lie along each axis. An axis without elements has no

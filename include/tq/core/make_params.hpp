@@ -15,10 +15,10 @@ namespace tq {
 /// has. Throws: what the constructors of `QuantParams` throw; `errc::shape_mismatch` when a
 /// per-tensor granularity gets more or fewer than one scale.
 template <AnyParams Params>
-requires(!OffsetParams<Params>) [[nodiscard]] Params
-    make_params(const typename Params::granularity_type& granularity,
-                Scales<typename Params::scale_type> scales,
-                const std::vector<std::int32_t>& zero_points = {}) {
+  requires(!OffsetParams<Params>)
+[[nodiscard]] Params make_params(const typename Params::granularity_type& granularity,
+                                 Scales<typename Params::scale_type> scales,
+                                 const std::vector<std::int32_t>& zero_points = {}) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
       raise(errc::shape_mismatch,

@@ -28,7 +28,7 @@ concept OffsetType =
 
 /// A type scales can be stored as under this symmetry: where it has offsets, these have the same.
 template <class S, class Symmetry>
-concept ScaleTypeFor = ScaleType<S> &&(!OffsetSymmetry<Symmetry> || OffsetType<S>);
+concept ScaleTypeFor = ScaleType<S> && (!OffsetSymmetry<Symmetry> || OffsetType<S>);
 
 /// The offsets of a tensor as they are stored: real = code * scale + offset.
 template <OffsetType S>
@@ -65,7 +65,7 @@ struct OffsetFit {
   float (*exact)(Range, float scale);  ///< the offset before it is stored
 };
 template <Element T, SymmetryFor<T> S, NumericsPolicy N>
-requires OffsetSymmetry<S>
+  requires OffsetSymmetry<S>
 inline constexpr OffsetFit offset_fit{S::template codes<T>(), [](Range r, float scale) {
                                         return S::template offset<T, typename N::range_arithmetic>(
                                             r, scale);
@@ -94,7 +94,7 @@ template <OffsetType Stored>
   return Offsets<Stored>(std::move(out));
 }
 template <Element T, SymmetryFor<T> S, NumericsPolicy N, OffsetType Stored>
-requires OffsetSymmetry<S>
+  requires OffsetSymmetry<S>
 [[nodiscard]] Offsets<Stored> offsets_for(std::span<const Range> ranges, const auto& scales) {
   return offsets_for<Stored>(ranges, scales, offset_fit<T, S, N>);
 }

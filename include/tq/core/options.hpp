@@ -38,9 +38,7 @@ inline constexpr bool is_bundle<Options<Ps...>> = true;
 
 // `tq::On` of any backend.
 template <class P>
-concept BackendOption = requires {
-  typename P::backend_type;
-};
+concept BackendOption = requires { typename P::backend_type; };
 
 template <class P>
 [[nodiscard]] consteval OptionKind kind_of_option() {
@@ -81,8 +79,7 @@ inline constexpr bool are_different = [] {
 /// numerics, an executor, a packing, a granularity, a backend (`tq::on<B>`), or a bundle of these
 /// by `tq::with`.
 template <class P>
-concept Option = detail::option_kind<P>
-!= detail::OptionKind::none;
+concept Option = detail::option_kind<P> != detail::OptionKind::none;
 
 /// Several options as one argument; `tq::with` makes it.
 template <class... Ps>
@@ -99,8 +96,8 @@ class Options {
 
 /// Options to use again: `const auto fast = tq::with(numerics::torch{}, OpenMp{});`.
 template <Option... Ps>
-requires(!detail::is_bundle<Ps> && ...)
-    [[nodiscard]] constexpr Options<Ps...> with(const Ps&... ps) {
+  requires(!detail::is_bundle<Ps> && ...)
+[[nodiscard]] constexpr Options<Ps...> with(const Ps&... ps) {
   return Options<Ps...>(ps...);
 }
 
@@ -114,9 +111,8 @@ class Chosen {
   static constexpr bool are_known = ((option_kind<Ps> != OptionKind::none) && ...);
   // True if all are of the kinds `Taken`.
   template <OptionKind... Taken>
-  static constexpr bool are_taken = ([](OptionKind k) {
-    return ((k == Taken) || ...);
-  }(option_kind<Ps>)&&...);
+  static constexpr bool are_taken =
+      ([](OptionKind k) { return ((k == Taken) || ...); }(option_kind<Ps>) && ...);
 
   constexpr explicit Chosen(const std::tuple<const Ps&...>& all) noexcept : all_(all) {}
 

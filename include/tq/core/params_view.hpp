@@ -49,7 +49,7 @@ class ScaleCodes {
 /// (`calibrate`) or keeps them (`QuantizedTensor`) has `QuantParams`.
 template <Element Type, Granularity Gran, SymmetryFor<Type> Symmetry, PlainScaleType Scale = float,
           NumericsPolicy N = numerics::onnx>
-requires ScaleTypeFor<Scale, Symmetry>
+  requires ScaleTypeFor<Scale, Symmetry>
 class ParamsView {
  public:
   using type = Type;
@@ -69,26 +69,24 @@ class ParamsView {
 
   /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or
   /// fewer than one.
-  ParamsView(Gran granularity,
-             std::span<const stored_type> scales) requires(!has_zero_point && !has_offset)
+  ParamsView(Gran granularity, std::span<const stored_type> scales)
+    requires(!has_zero_point && !has_offset)
       : granularity_(granularity), scales_(scales) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
   ParamsView(Gran granularity, std::span<const stored_type> scales,
-             std::span<const std::int32_t> zero_points) requires has_zero_point
-      : granularity_(granularity),
-        scales_(scales),
-        origins_(zero_points) {
+             std::span<const std::int32_t> zero_points)
+    requires has_zero_point
+      : granularity_(granularity), scales_(scales), origins_(zero_points) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
     detail::require_zero_points<ParamsView>("tq::ParamsView", scales.size(), zero_points);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
   ParamsView(Gran granularity, std::span<const stored_type> scales,
-             std::span<const stored_type> offsets) requires has_offset
-      : granularity_(granularity),
-        scales_(scales),
-        origins_(numbers(offsets)) {
+             std::span<const stored_type> offsets)
+    requires has_offset
+      : granularity_(granularity), scales_(scales), origins_(numbers(offsets)) {
     detail::require_scales<ParamsView>("tq::ParamsView", this->scales());
     detail::require_offsets("tq::ParamsView", scales.size(), this->offsets());
   }
@@ -98,15 +96,27 @@ class ParamsView {
   [[nodiscard]] auto scales() const noexcept { return values_of(scales_); }
   /// The scales as they are stored.
   [[nodiscard]] const auto& stored_scales() const noexcept { return scales_; }
-  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept requires has_zero_point {
+  [[nodiscard]] std::span<const std::int32_t> zero_points() const noexcept
+    requires has_zero_point
+  {
     return origins_;
   }
-  [[nodiscard]] const auto& stored_zero_points() const noexcept requires has_zero_point {
+  [[nodiscard]] const auto& stored_zero_points() const noexcept
+    requires has_zero_point
+  {
     return origins_;
   }
   /// The offsets as float32, and as they are stored.
-  [[nodiscard]] auto offsets() const noexcept requires has_offset { return values_of(origins_); }
-  [[nodiscard]] const auto& stored_offsets() const noexcept requires has_offset { return origins_; }
+  [[nodiscard]] auto offsets() const noexcept
+    requires has_offset
+  {
+    return values_of(origins_);
+  }
+  [[nodiscard]] const auto& stored_offsets() const noexcept
+    requires has_offset
+  {
+    return origins_;
+  }
   /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset where there
   /// are such.
   [[nodiscard]] auto affine(std::size_t i) const noexcept {

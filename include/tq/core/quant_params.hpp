@@ -39,7 +39,8 @@ struct origin_storage {
   using type = nothing;
 };
 template <class Type, class Symmetry, class Scale, bool Inline>
-requires(Symmetry::has_zero_point) struct origin_storage<Type, Symmetry, Scale, Inline> {
+  requires(Symmetry::has_zero_point)
+struct origin_storage<Type, Symmetry, Scale, Inline> {
   using type = std::conditional_t<Inline, std::array<std::int32_t, 1>, ZeroPoints<Type>>;
 };
 template <class Type, OffsetSymmetry Symmetry, class Scale, bool Inline>
@@ -90,53 +91,57 @@ class QuantParams {
 
   /// Throws: `errc::bad_scale`; `errc::shape_mismatch` when a per-tensor granularity gets more or
   /// fewer than one.
-  QuantParams(Gran granularity,
-              Scales<Scale> scales) requires(!has_zero_point && !has_offset && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales)
+    requires(!has_zero_point && !has_offset && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, Scales<Scale> scales,
-              const std::vector<std::int32_t>& zero_points) requires(has_zero_point && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales, const std::vector<std::int32_t>& zero_points)
+    requires(has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(), zero_points);
     origins_ = ZeroPoints<Type>(zero_points);
   }
-  QuantParams(Gran granularity, Scales<Scale> scales,
-              origins_type zero_points) requires(has_zero_point && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales, origins_type zero_points)
+    requires(has_zero_point && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)), origins_(std::move(zero_points)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_zero_points<QuantParams>("tq::QuantParams", this->scales().size(),
                                              this->zero_points());
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`, `errc::shape_mismatch`.
-  QuantParams(Gran granularity, Scales<Scale> scales,
-              Scales<Scale> offsets) requires(has_offset && !is_inline)
+  QuantParams(Gran granularity, Scales<Scale> scales, Scales<Scale> offsets)
+    requires(has_offset && !is_inline)
       : granularity_(granularity), scales_(std::move(scales)), origins_(std::move(offsets)) {
     detail::require_scales<QuantParams>("tq::QuantParams", this->scales());
     detail::require_offsets("tq::QuantParams", this->scales().size(), this->offsets());
   }
   /// Throws: `errc::bad_scale`.
-  constexpr explicit QuantParams(Scale scale) requires(is_inline && !has_zero_point && !has_offset)
+  constexpr explicit QuantParams(Scale scale)
+    requires(is_inline && !has_zero_point && !has_offset)
       : scales_{scale} {
     detail::require_scales<QuantParams>("tq::QuantParams", scales_);
   }
   /// Throws: `errc::bad_scale`, `errc::bad_zero_point`.
-  constexpr QuantParams(Scale scale, std::int32_t zero_point) requires(is_inline&& has_zero_point)
+  constexpr QuantParams(Scale scale, std::int32_t zero_point)
+    requires(is_inline && has_zero_point)
       : scales_{scale}, origins_{zero_point} {
     detail::require_scales<QuantParams>("tq::QuantParams", scales_);
     detail::require_zero_points<QuantParams>("tq::QuantParams", 1, origins_);
   }
   /// Throws: `errc::bad_scale`, `errc::not_finite`.
-  constexpr QuantParams(Scale scale, Scale offset) requires(is_inline&& has_offset)
+  constexpr QuantParams(Scale scale, Scale offset)
+    requires(is_inline && has_offset)
       : scales_{scale}, origins_{offset} {
     detail::require_scales<QuantParams>("tq::QuantParams", scales_);
     detail::require_offsets("tq::QuantParams", 1, origins_);
   }
 
   /// Does not compile: zero points and offsets have no default.
-  constexpr explicit QuantParams(Scale) requires(is_inline && (has_zero_point || has_offset))
+  constexpr explicit QuantParams(Scale)
+    requires(is_inline && (has_zero_point || has_offset))
       : scales_{} {
     static_assert(!has_zero_point,
                   "tq::QuantParams: an asymmetric scheme needs a zero point beside the scale: "
@@ -145,14 +150,15 @@ class QuantParams {
                   "tq::QuantParams: this scheme needs an offset beside the scale: (scale, offset)");
   }
   /// Does not compile: symmetric schemes have no zero point.
-  constexpr QuantParams(Scale, std::int32_t) requires(is_inline && !has_zero_point && !has_offset)
+  constexpr QuantParams(Scale, std::int32_t)
+    requires(is_inline && !has_zero_point && !has_offset)
       : scales_{} {
     static_assert(has_zero_point, "tq::QuantParams: a symmetric scheme has a scale alone: (scale)");
   }
   /// Does not compile: parameters for other numerics become these by `made_for` only.
   template <NumericsPolicy M>
-  requires(!std::same_as<M, N>) constexpr QuantParams(
-      const under<M>& other)  // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<M, N>)
+  constexpr QuantParams(const under<M>& other)  // NOLINT(google-explicit-constructor)
       : QuantParams(other.template made_for<N>()) {
     static_assert(std::is_same_v<M, N>,
                   "tq::QuantParams: these parameters were made for other numerics: use auto, name "
@@ -182,42 +188,60 @@ class QuantParams {
   }
   /// The scales as they are stored; those of parameters that are not needed any more, without a
   /// copy.
-  [[nodiscard]] const Scales<Scale>& stored_scales() const& noexcept requires(!is_inline) {
+  [[nodiscard]] const Scales<Scale>& stored_scales() const& noexcept
+    requires(!is_inline)
+  {
     return scales_;
   }
-  [[nodiscard]] Scales<Scale> stored_scales() && noexcept requires(!is_inline) {
+  [[nodiscard]] Scales<Scale> stored_scales() && noexcept
+    requires(!is_inline)
+  {
     return std::move(scales_);
   }
   /// The zero points as numbers: a view as of scales, a span of an inline one.
-  [[nodiscard]] constexpr auto zero_points() const& noexcept TQ_LIFETIMEBOUND requires
-      has_zero_point {
+  [[nodiscard]] constexpr auto zero_points() const& noexcept TQ_LIFETIMEBOUND
+    requires has_zero_point
+  {
     if constexpr (is_inline) return std::span<const std::int32_t>(origins_);
     else return origins_.values();
   }
-  [[nodiscard]] constexpr auto zero_points() && noexcept requires has_zero_point {
+  [[nodiscard]] constexpr auto zero_points() && noexcept
+    requires has_zero_point
+  {
     return detail::kept(std::move(*this), [](const QuantParams& p) { return p.zero_points(); });
   }
   /// The zero points as they are stored.
   [[nodiscard]] const auto& stored_zero_points() const& noexcept
-      requires(has_zero_point && !is_inline) {
+    requires(has_zero_point && !is_inline)
+  {
     return origins_;
   }
-  [[nodiscard]] auto stored_zero_points() && noexcept requires(has_zero_point && !is_inline) {
+  [[nodiscard]] auto stored_zero_points() && noexcept
+    requires(has_zero_point && !is_inline)
+  {
     return std::move(origins_);
   }
   /// The offsets as float32, what the codes 0 stand for: a view or a span, as of scales.
-  [[nodiscard]] constexpr auto offsets() const& noexcept TQ_LIFETIMEBOUND requires has_offset {
+  [[nodiscard]] constexpr auto offsets() const& noexcept TQ_LIFETIMEBOUND
+    requires has_offset
+  {
     if constexpr (is_inline) return std::span<const float>(origins_);
     else return origins_.values();
   }
-  [[nodiscard]] constexpr auto offsets() && noexcept requires has_offset {
+  [[nodiscard]] constexpr auto offsets() && noexcept
+    requires has_offset
+  {
     return detail::kept(std::move(*this), [](const QuantParams& p) { return p.offsets(); });
   }
   /// The offsets as they are stored.
-  [[nodiscard]] const auto& stored_offsets() const& noexcept requires(has_offset && !is_inline) {
+  [[nodiscard]] const auto& stored_offsets() const& noexcept
+    requires(has_offset && !is_inline)
+  {
     return origins_;
   }
-  [[nodiscard]] auto stored_offsets() && noexcept requires(has_offset && !is_inline) {
+  [[nodiscard]] auto stored_offsets() && noexcept
+    requires(has_offset && !is_inline)
+  {
     return std::move(origins_);
   }
   /// Scale and zero point (0 where there is none) of parameter `i`; scale and offset, an
@@ -305,8 +329,9 @@ concept CodedParams = AnyParams<P> && CodedElement<typename P::type>;
 
 /// Equal granularities, scales and zero points or offsets, whatever numerics they were made for.
 template <class T, class G, class S, class Scale, class N, class M>
-requires(!std::same_as<N, M>) [[nodiscard]] bool operator==(
-    const QuantParams<T, G, S, Scale, N>& a, const QuantParams<T, G, S, Scale, M>& b) {
+  requires(!std::same_as<N, M>)
+[[nodiscard]] bool operator==(const QuantParams<T, G, S, Scale, N>& a,
+                              const QuantParams<T, G, S, Scale, M>& b) {
   return a == b.template made_for<N>();
 }
 

@@ -44,7 +44,7 @@ concept OutputOf = std::same_as<element_of<Out>, T> || std::convertible_to<Out, 
 // The argument for a tensor of elements T that is read.
 template <class X, class T>
 concept InputOf = std::same_as<std::remove_const_t<element_of<const X>>, T> ||
-    std::convertible_to<const X&, TensorView<const T>>;
+                  std::convertible_to<const X&, TensorView<const T>>;
 }  // namespace detail
 
 /// A tensor that operations write elements of type T to: a named object, or a view of one, such as

@@ -42,8 +42,7 @@ struct real_format<__bf16> {
 /// where interop/eigen.hpp is included. What is narrowed to one of them is rounded to nearest even,
 /// and saturates.
 template <class T>
-concept Real = std::same_as<T, float> || std::same_as<T, double> || requires {
-  typename detail::real_format<T>::type;
-};
+concept Real = std::same_as<T, float> || std::same_as<T, double> ||
+               requires { typename detail::real_format<T>::type; };
 
 }  // namespace tq

@@ -101,11 +101,13 @@ struct SymmetricNarrow {
   static constexpr bool has_zero_point = false;
   static constexpr std::string_view name = "symmetric_narrow";
   template <IntegerElement T>
-  requires(T::qmin < 0) [[nodiscard]] static constexpr CodeRange codes() noexcept {
+    requires(T::qmin < 0)
+  [[nodiscard]] static constexpr CodeRange codes() noexcept {
     return {-T::qmax, T::qmax};
   }
   template <IntegerElement T, DegeneratePolicy D = ScaleOne, RangeArithmetic A = RangeInFloat>
-  requires(T::qmin < 0) [[nodiscard]] static constexpr Affine affine(Range r) {
+    requires(T::qmin < 0)
+  [[nodiscard]] static constexpr Affine affine(Range r) {
     return Symmetric::affine<T, D, A>(r);
   }
 };
@@ -213,9 +215,7 @@ struct FloatOffset {
 
 /// A symmetry with an offset in place of a zero point. Model: `FloatOffset`.
 template <class S>
-concept OffsetSymmetry = requires {
-  requires S::has_offset;
-};
+concept OffsetSymmetry = requires { requires S::has_offset; };
 
 /// A symmetry that element type T can have. A user's own has the four members of `Symmetric`; its
 /// `affine` may take fewer template arguments, and know no other scale than its own. One with an
@@ -225,11 +225,11 @@ concept SymmetryFor = Element<T> && requires {
   { S::has_zero_point } -> std::convertible_to<bool>;
   { S::name } -> std::convertible_to<std::string_view>;
   { S::template codes<T>() } -> std::same_as<CodeRange>;
-} &&(requires(Range r) {
-  { S::template affine<T>(r) } -> std::same_as<Affine>;
-} || (OffsetSymmetry<S> && requires(Range r, float scale) {
-       { S::template scale<T>(r) } -> std::same_as<float>;
-       { S::template offset<T>(r, scale) } -> std::same_as<float>;
-     }));
+} && (requires(Range r) {
+                        { S::template affine<T>(r) } -> std::same_as<Affine>;
+                      } || (OffsetSymmetry<S> && requires(Range r, float scale) {
+                        { S::template scale<T>(r) } -> std::same_as<float>;
+                        { S::template offset<T>(r, scale) } -> std::same_as<float>;
+                      }));
 
 }  // namespace tq

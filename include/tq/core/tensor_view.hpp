@@ -153,27 +153,27 @@ class TensorView {
 
   /// A span or another range that does not own its elements, as a tensor of rank 1.
   template <class R>
-  requires detail::Viewable<R&&, T>
+    requires detail::Viewable<R&&, T>
   constexpr TensorView(R&& range)  // NOLINT(google-explicit-constructor)
       : TensorView(std::span<T>(range).data(), Shape{std::span<T>(range).size()}) {}
   /// A vector, array or another contiguous range, as a tensor of rank 1. A temporary becomes an
   /// argument of a call, which it outlives.
   template <class R>
-  requires detail::ViewableOwner<R&&, T>
+    requires detail::ViewableOwner<R&&, T>
   constexpr TensorView(R&& range TQ_LIFETIMEBOUND)  // NOLINT(google-explicit-constructor)
       : TensorView(std::span<T>(range).data(), Shape{std::span<T>(range).size()}) {}
   /// Does not compile: a view with a name outlives the temporary.
   template <class R>
-  requires detail::ViewableOwner<R&&, T> &&(!std::is_lvalue_reference_v<R>)explicit TensorView(R&&)
-      : TensorView(nullptr, Shape{0}) {
+    requires detail::ViewableOwner<R&&, T> && (!std::is_lvalue_reference_v<R>)
+  explicit TensorView(R&&) : TensorView(nullptr, Shape{0}) {
     static_assert(!sizeof(R),
                   "tq::TensorView: the view would outlive this temporary: give it a name first");
   }
 
   // A template, so that it never takes the place of the copy constructor.
   template <class U>
-  requires(std::is_const_v<T>&& std::same_as<U, std::remove_const_t<T>>) constexpr TensorView(
-      const TensorView<U>& other) noexcept  // NOLINT(google-explicit-constructor)
+    requires(std::is_const_v<T> && std::same_as<U, std::remove_const_t<T>>)
+  constexpr TensorView(const TensorView<U>& other) noexcept  // NOLINT(google-explicit-constructor)
       : TensorView(other.data(), other.shape(), other.strides()) {}
 
   [[nodiscard]] constexpr T* data() const noexcept { return data_; }

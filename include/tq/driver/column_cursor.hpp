@@ -21,12 +21,14 @@ struct ColumnEntries {
 
 /// A column with a number for each element.
 template <class T>
-requires(sizeof(T) == 4) [[nodiscard]] ColumnEntries numbers_at(const T* begin) noexcept {
+  requires(sizeof(T) == 4)
+[[nodiscard]] ColumnEntries numbers_at(const T* begin) noexcept {
   return {reinterpret_cast<const unsigned char*>(begin), 0, ~std::size_t{0}};
 }
 /// A column of one number, of which there are as many copies as a register has.
 template <class T>
-requires(sizeof(T) == 4) [[nodiscard]] ColumnEntries shared_number(const T* copies) noexcept {
+  requires(sizeof(T) == 4)
+[[nodiscard]] ColumnEntries shared_number(const T* copies) noexcept {
   return {reinterpret_cast<const unsigned char*>(copies), 0, 0};
 }
 

@@ -44,7 +44,7 @@ class BoundKernel {
       : kernel_(&of.untyped), state_(&state) {}
   /// A kernel whose stage has no numbers.
   template <class State>
-  requires std::is_empty_v<State>
+    requires std::is_empty_v<State>
   constexpr BoundKernel(KernelFor<State> of) noexcept : kernel_(&of.untyped) {}
 
   [[nodiscard]] constexpr const Kernel& kernel() const noexcept { return *kernel_; }

@@ -38,7 +38,8 @@ struct BoundStage {
 
 /// By steps of a block, or of two.
 template <class Arch, class S, class T, class K>
-requires(!std::is_same_v<Arch, arch::scalar>) struct loops<Arch, S, T, K> {
+  requires(!std::is_same_v<Arch, arch::scalar>)
+struct loops<Arch, S, T, K> {
   static constexpr bool sink_pairs = pairs<K, Arch>;
   static constexpr std::size_t blocks_per_step = sink_pairs || pairs<T, Arch> ? 2 : 1,
                                step = blocks_per_step * block<Arch>;
@@ -316,7 +317,7 @@ struct loose_form {
   using type = Policy;
 };
 template <class Policy>
-requires requires { typename Policy::loose; }
+  requires requires { typename Policy::loose; }
 struct loose_form<Policy> {
   using type = typename Policy::loose;
 };

@@ -95,8 +95,7 @@ concept Stage = std::copyable<T> && requires {
 template <class K>
 concept Sink = requires {
   { K::bits } -> std::convertible_to<int>;
-  requires K::bits >
-  0;
+  requires K::bits > 0;
 };
 
 namespace detail {
@@ -111,29 +110,29 @@ concept FindsElements = requires {
 template <class T>
 inline constexpr std::size_t columns_of = 0;
 template <class T>
-requires requires { T::columns; }
+  requires requires { T::columns; }
 inline constexpr std::size_t columns_of<T> = T::columns;
 
 template <class S, class Arch>
 concept Unpacks = (S::bits > 0 && S::bits % 8 == 0) ||
                   requires(const unsigned char* in, std::size_t n, unsigned char* out) {
-  typename S::loose;
-  S::template unpack<Arch>(in, n, n, out);
-};
+                    typename S::loose;
+                    S::template unpack<Arch>(in, n, n, out);
+                  };
 template <class K, class Arch>
-concept Packs = K::bits % 8 == 0 ||
-                requires(const unsigned char* in, std::size_t n, unsigned char* out) {
-  typename K::loose;
-  K::template pack<Arch>(in, n, out);
-  K::clear_from(out, n);
-};
+concept Packs =
+    K::bits % 8 == 0 || requires(const unsigned char* in, std::size_t n, unsigned char* out) {
+      typename K::loose;
+      K::template pack<Arch>(in, n, out);
+      K::clear_from(out, n);
+    };
 template <class S, class T, class K, class Arch>
-concept OneOfColumns = requires(const T& stage, unsigned char* p, std::size_t i,
-                                const ColumnCursor<Arch, columns_of<T>>& cursor,
-                                std::uint64_t draw_index) {
-  K::template put_one<Arch>(
-      p, i, stage.template one<Arch>(S::template one<Arch>(p, i), cursor, i, draw_index));
-};
+concept OneOfColumns =
+    requires(const T& stage, unsigned char* p, std::size_t i,
+             const ColumnCursor<Arch, columns_of<T>>& cursor, std::uint64_t draw_index) {
+      K::template put_one<Arch>(
+          p, i, stage.template one<Arch>(S::template one<Arch>(p, i), cursor, i, draw_index));
+    };
 template <class S, class T, class K, class Arch>
 concept OneOfScales = requires(const T& stage, unsigned char* p, std::size_t i, float scale,
                                std::int32_t origin, std::uint64_t draw_index) {
@@ -142,8 +141,8 @@ concept OneOfScales = requires(const T& stage, unsigned char* p, std::size_t i, 
 };
 
 template <class T>
-concept TakesOneKind = columns_of<T>
-== 0 || requires { requires !T::takes_scales && !T::takes_origins; };
+concept TakesOneKind =
+    columns_of<T> == 0 || requires { requires !T::takes_scales && !T::takes_origins; };
 template <class S, class T, class K, class Arch>
 concept OneByOne = (columns_of<T> != 0 && OneOfColumns<S, T, K, Arch>) ||
                    (columns_of<T> == 0 && OneOfScales<S, T, K, Arch>);
@@ -159,22 +158,21 @@ struct kept_by {
   using type = NothingKept;
 };
 template <class Arch, class T>
-requires requires { typename T::template kept<Arch>; }
+  requires requires { typename T::template kept<Arch>; }
 struct kept_by<Arch, T> {
   using type = typename T::template kept<Arch>;
 };
 
 template <class S, class Arch>
 concept Loads = FindsElements<S> ||
-    requires(const unsigned char* p, typename S::template registers<Arch> (&v)[4]) {
-  S::template load<Arch>(p, v);
-};
+                requires(const unsigned char* p, typename S::template registers<Arch> (&v)[4]) {
+                  S::template load<Arch>(p, v);
+                };
 template <class S, class Arch>
 concept LoadsFound = !FindsElements<S> || requires(const unsigned char* p, std::size_t i,
                                                    typename S::template registers<Arch> (&v)[4]) {
   S::template load<Arch>(p, i, v);
-  requires block<Arch>
-  % S::template grain<Arch> == 0;
+  requires block<Arch> % S::template grain<Arch> == 0;
 };
 template <class T, class Arch>
 concept SaysHowItDivides = requires {
@@ -186,12 +184,12 @@ concept ByLanes = requires(const T& stage, const typename S::template registers<
   { stage.template lanes<Arch, false>(v, p, 0, 0) } -> std::convertible_to<arch::floats<Arch>>;
 };
 template <class T, class S, class Arch>
-concept ByBlocks = requires(const T& stage, const typename S::template registers<Arch> (&v)[1][4],
-                            const cursor_of<Arch, T>& p,
-                            const typename kept_by<Arch, T>::type& kept,
-                            typename T::template made<Arch> (&made)[1]) {
-  { stage.template blocks<Arch, false>(v, p, 0, 0, kept, made) } -> std::convertible_to<bool>;
-};
+concept ByBlocks =
+    requires(const T& stage, const typename S::template registers<Arch> (&v)[1][4],
+             const cursor_of<Arch, T>& p, const typename kept_by<Arch, T>::type& kept,
+             typename T::template made<Arch> (&made)[1]) {
+      { stage.template blocks<Arch, false>(v, p, 0, 0, kept, made) } -> std::convertible_to<bool>;
+    };
 
 // The type of a block that a stage has made.
 template <class T, class Arch>
@@ -199,21 +197,18 @@ struct made_by {
   using type = arch::floats<Arch>[4];
 };
 template <class T, class Arch>
-requires requires { typename T::template made<Arch>; }
+  requires requires { typename T::template made<Arch>; }
 struct made_by<T, Arch> {
   using type = typename T::template made<Arch>;
 };
 template <class K, class Arch>
-inline constexpr bool pairs = requires {
-  requires K::template pairs<Arch>;
-};
+inline constexpr bool pairs = requires { requires K::template pairs<Arch>; };
 template <class K, class T, class Arch>
 concept Puts = requires(unsigned char* p, const typename made_by<T, Arch>::type& made) {
   K::template put<Arch, false>(p, made);
-}
-&&(!pairs<K, Arch> || requires(unsigned char* p, const typename made_by<T, Arch>::type& made) {
-  K::template put<Arch, false>(p, made, made);
-});
+} && (!pairs<K, Arch> || requires(unsigned char* p, const typename made_by<T, Arch>::type& made) {
+                 K::template put<Arch, false>(p, made, made);
+               });
 #endif
 
 /// Says what a source, a stage and a sink lack of what loops read.

@@ -22,8 +22,8 @@ template <class Arch>
 inline constexpr std::size_t block = 32;
 #if TQ_HAS_SIMD
 template <class Arch>
-requires(!std::is_same_v<Arch, arch::scalar>) inline constexpr std::size_t block<Arch> =
-    4 * arch::width<Arch>;
+  requires(!std::is_same_v<Arch, arch::scalar>)
+inline constexpr std::size_t block<Arch> = 4 * arch::width<Arch>;
 #endif
 
 /// The least number of elements that loops know to share a parameter without its being that of the

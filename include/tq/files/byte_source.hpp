@@ -39,7 +39,7 @@ class FileHandle {
     do fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (fd_ < 0 && errno == EINTR);
     if (fd_ < 0) fail_errno("tq::io::ByteSource", name_, "open", errno);
-    struct stat status {};
+    struct stat status{};
     const int result = ::fstat(fd_, &status);
     const int number = errno;
     if (result != 0 || !S_ISREG(status.st_mode)) {

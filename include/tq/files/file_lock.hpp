@@ -40,8 +40,7 @@ enum class Lock { held, busy, unsupported };
 // True if a path still names the open file. A process that waited for a lock may hold the lock of a
 // file that the holder before it has removed or renamed.
 [[nodiscard]] inline bool is_named(int fd, const char* path) noexcept {
-  struct stat open {
-  }, named{};
+  struct stat open{}, named{};
   return ::fstat(fd, &open) == 0 && ::lstat(path, &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
 }

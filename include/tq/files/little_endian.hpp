@@ -32,7 +32,7 @@ inline void reverse_units(std::byte* data, std::size_t size, std::size_t unit) n
 
 /// The value stored little-endian at `from`, of any alignment. A bool is true for any byte but 0.
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 [[nodiscard]] T load_le(const std::byte* from) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
     return *from != std::byte{0};
@@ -49,7 +49,7 @@ requires std::is_trivially_copyable_v<T>
 
 /// Stores a value little-endian at `to`, of any alignment.
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 void store_le(std::byte* to, const T& value) noexcept {
   std::memcpy(to, static_cast<const void*>(&value), sizeof(T));
   if constexpr (std::endian::native == std::endian::big)

@@ -44,20 +44,18 @@ namespace interop {
 
 /// Any dense Eigen object or expression.
 template <class M>
-concept EigenDense = requires(const M& m) {
-  detail::is_dense(m);
-};
+concept EigenDense = requires(const M& m) { detail::is_dense(m); };
 
 /// A dense Eigen object whose coefficients lie in memory: matrices, arrays, Maps, Refs, Blocks,
 /// transposes and diagonals of these, but no arithmetic.
 template <class M>
-concept EigenStorage = EigenDense<M> &&
-                           (static_cast<unsigned>(M::Flags) & Eigen::DirectAccessBit) != 0 &&
-                       requires(const M& m) {
-  m.data();
-  m.rowStride();
-  m.colStride();
-};
+concept EigenStorage =
+    EigenDense<M> && (static_cast<unsigned>(M::Flags) & Eigen::DirectAccessBit) != 0 &&
+    requires(const M& m) {
+      m.data();
+      m.rowStride();
+      m.colStride();
+    };
 
 /// Eigen objects and expressions of float, double, `Eigen::half` and `Eigen::bfloat16`.
 template <class M>
@@ -105,7 +103,8 @@ struct tensor_adapter<M> {
 };
 /// Expressions without coefficients in memory are evaluated.
 template <interop::EigenDense M>
-requires(!interop::EigenStorage<M>) struct tensor_adapter<M> {
+  requires(!interop::EigenStorage<M>)
+struct tensor_adapter<M> {
   static constexpr bool owns = true;
   [[nodiscard]] static typename M::PlainObject hold(const M& m) {
     return typename M::PlainObject(m);
@@ -118,8 +117,10 @@ requires(!interop::EigenStorage<M>) struct tensor_adapter<M> {
 
 /// `tq::as_tensor` of an Eigen object.
 template <class M>
-requires interop::EigenDense<std::remove_cvref_t<M>>
-[[nodiscard]] auto view(M&& m) { return as_tensor(std::forward<M>(m)); }
+  requires interop::EigenDense<std::remove_cvref_t<M>>
+[[nodiscard]] auto view(M&& m) {
+  return as_tensor(std::forward<M>(m));
+}
 
 /// The codes of `x`, one `code_type` each, in a matrix (array, vector) of the storage order of `x`.
 /// Throws: what `tq::quantize` throws.
@@ -133,10 +134,10 @@ template <interop::EigenReals M, AnyParams Params, Option... O,
 
 /// The real values of a packed tensor of rank 2 as a matrix or array `M`, or of rank 1 as a vector.
 /// Throws: `errc::shape_mismatch` when an `M` cannot have the shape of `q`.
-template <interop::EigenReals M =
-              Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-          AnyParams Params, Packing Pack, class... O, Backend B = detail::backend_among<O...>>
-requires std::same_as<M, typename M::PlainObject>
+template <
+    interop::EigenReals M = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
+    AnyParams Params, Packing Pack, class... O, Backend B = detail::backend_among<O...>>
+  requires std::same_as<M, typename M::PlainObject>
 [[nodiscard]] M to_eigen(const QuantizedTensor<Params, Pack>& q, const O&... options) {
   constexpr int rank = M::IsVectorAtCompileTime ? 1 : 2;
   const Shape& shape = q.shape();

@@ -106,8 +106,8 @@ struct Wire<MovingAverageMinMax> {
 /// An accumulator that ranks can exchange. Models: `MinMax`, for its bytes (a pointer among them
 /// would compile, and be wrong); `MovingAverageMinMax`, for its `Wire`.
 template <class A>
-concept Exchangeable = Accumulator<A> &&
-    requires(const A& a, std::vector<std::byte>& out, std::span<const std::byte>& in) {
+concept Exchangeable = Accumulator<A> && requires(const A& a, std::vector<std::byte>& out,
+                                                  std::span<const std::byte>& in) {
   Wire<A>::write(a, out);
   { Wire<A>::read(in) } -> std::same_as<A>;
 };

@@ -28,7 +28,7 @@ struct mat_element {
   using type = float;
 };
 template <class M>
-requires requires { typename M::value_type; }
+  requires requires { typename M::value_type; }
 struct mat_element<M> {
   using type = typename M::value_type;
 };

@@ -60,7 +60,7 @@ struct StoredSlotsOf {
   using type = std::vector<Acc>;
 };
 template <class Acc>
-requires tq::detail::packs_slots<Acc>
+  requires tq::detail::packs_slots<Acc>
 struct StoredSlotsOf<Acc> {
   using type = tq::detail::PackedSlots<Acc>;
 };

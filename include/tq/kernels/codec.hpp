@@ -117,8 +117,9 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
 
   /// The same by another rounding; `index` is the element index of lane 0.
   template <OverflowPolicy O, Rounding R>
-  requires rounds static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding,
-                                                     std::uint64_t index) noexcept {
+    requires rounds
+  static TQ_FORCE_INLINE ints encode(const floats& v, const R& rounding,
+                                     std::uint64_t index) noexcept {
     const floats magnitude(L::magnitude(v, floats(limit<O>())));
     const ints exponent = binade(magnitude);
     // Times 2^(Mantissa - exponent), exactly: the value in steps, with its sign.
@@ -136,8 +137,9 @@ struct codec<Arch, FloatFormat<Exponent, Mantissa, Bias, Specials>> {
                                        Specials != FloatSpecials::finite &&
                                        (Exponent == 5) == (Specials == FloatSpecials::ieee);
   // False, and nothing decoded, where a block has such codes.
-  static TQ_FORCE_INLINE bool decode_like_half(const void* codes,
-                                               floats (&v)[4]) noexcept requires is_like_half {
+  static TQ_FORCE_INLINE bool decode_like_half(const void* codes, floats (&v)[4]) noexcept
+    requires is_like_half
+  {
     constexpr int shift = 10 - Mantissa, below_sign = (1 << (F::bits - 1 + shift)) - 1;
     constexpr bool nan_is_negative_zero = Specials == FloatSpecials::negative_zero_nan;
     constexpr int counts = nan_is_negative_zero ? 0xff : 0x7f,

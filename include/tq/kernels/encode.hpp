@@ -26,12 +26,12 @@ namespace detail {
 template <class F>
 inline constexpr bool has_short_ties = false;
 template <int Exponent, int Mantissa, int Bias, FloatSpecials Specials>
-requires(Mantissa <= 7 && Bias < 32 &&
-         FloatFormat<Exponent, Mantissa, Bias, Specials>::max_finite <
-             0x1p20f) inline constexpr bool has_short_ties<FloatFormat<Exponent, Mantissa, Bias,
-                                                                       Specials>> = true;
+  requires(Mantissa <= 7 && Bias < 32 &&
+           FloatFormat<Exponent, Mantissa, Bias, Specials>::max_finite < 0x1p20f)
+inline constexpr bool has_short_ties<FloatFormat<Exponent, Mantissa, Bias, Specials>> = true;
 template <int Bits, int Fraction>
-requires(Bits <= 8) inline constexpr bool has_short_ties<FixedFormat<Bits, Fraction>> = true;
+  requires(Bits <= 8)
+inline constexpr bool has_short_ties<FixedFormat<Bits, Fraction>> = true;
 
 #if TQ_HAS_SIMD
 // Scales of 0 make every value 0, which no quotient does: only powers of two are surely none.
@@ -68,7 +68,7 @@ struct Encode {
   // True if codes take the sign of x, and only the magnitude of x / s, which is infinite where a
   // product overflows.
   template <class Arch>
-  static constexpr bool signs_of_x = nearest&& codec<Arch, F>::takes_signs;
+  static constexpr bool signs_of_x = nearest && codec<Arch, F>::takes_signs;
   template <class Arch>
   static constexpr Quotient method =
       detail::by_powers<N> || std::same_as<typename N::scaling_type, Reciprocal>
@@ -170,7 +170,7 @@ struct encoding {
   using sink = typename to_codes<Bits, LowFirst>::type;
 };
 template <ValueFormat F, NumericsPolicy N, bool LowFirst>
-requires std::same_as<typename N::rounding_type, NearestEven>
+  requires std::same_as<typename N::rounding_type, NearestEven>
 struct encoding<F, N, 16, LowFirst> {
   using stage = Divided<N>;
   using sink = ToHalves<F, typename N::overflow_type>;

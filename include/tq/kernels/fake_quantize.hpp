@@ -42,8 +42,8 @@ struct FakeQuantize {
   // Parameters of their own for all lanes are for quotients that are clamped: what the limits of
   // the codes stand for would be two more products.
   template <class Arch, class P>
-  static constexpr Quotient method = quotient_with<P>(P::per_lane ? fast_quotient<Arch, N>
-                                                                  : fast_clamped_quotient<Arch, N>);
+  static constexpr Quotient method =
+      quotient_with<P>(P::per_lane ? fast_quotient<Arch, N> : fast_clamped_quotient<Arch, N>);
 
  public:
   template <class Arch>

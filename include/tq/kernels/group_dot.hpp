@@ -81,8 +81,7 @@ template <std::size_t N, class F>
 TQ_FORCE_INLINE void unrolled(F&& f) noexcept {
   [&]<std::size_t... I>(std::index_sequence<I...>) TQ_LAMBDA_INLINE {
     (f(std::integral_constant<int, static_cast<int>(I)>{}), ...);
-  }
-  (std::make_index_sequence<N>{});
+  }(std::make_index_sequence<N>{});
 }
 
 // Four number S of a unit, of the columns that p belongs to.

@@ -170,9 +170,9 @@ void group_row_some(std::size_t rows, const float* x, std::size_t stride, const 
 /// whole units of every group. `Reals`: levels name values; `Offsets`: levels that do not have
 /// offsets. 1 <= `rows` <= `group_row_rows`.
 template <class Arch, class Bits, bool Reals, bool Offsets = false>
-requires(!Reals || !Offsets) void group_row(std::size_t rows, const float* x, std::size_t stride,
-                                            const GroupPanel& w, const GroupExtent& extent,
-                                            const GroupValues& of, float* sums) noexcept {
+  requires(!Reals || !Offsets)
+void group_row(std::size_t rows, const float* x, std::size_t stride, const GroupPanel& w,
+               const GroupExtent& extent, const GroupValues& of, float* sums) noexcept {
   detail::group_row_some<Arch, Bits, Reals, Offsets, group_row_rows<Arch, Bits>>(rows, x, stride, w,
                                                                                  extent, of, sums);
 }

@@ -146,7 +146,9 @@ struct bit_pack {
 
 #if TQ_HAS_SIMD
   static std::size_t pack_blocks(const Code* codes, unsigned char* out, std::size_t n,
-                                 int bits) noexcept requires simd {
+                                 int bits) noexcept
+    requires simd
+  {
     using L = arch::lanes<Arch>;
     constexpr std::size_t block = 4 * arch::width<Arch>;
     std::size_t i = 0;
@@ -158,7 +160,9 @@ struct bit_pack {
   }
 
   static std::size_t unpack_blocks(const unsigned char* bytes, Code* codes, std::size_t n,
-                                   int bits) noexcept requires simd {
+                                   int bits) noexcept
+    requires simd
+  {
     constexpr std::size_t block = 4 * arch::width<Arch>;
     std::size_t i = 0;
     for (; i + block <= n; i += block) {

@@ -48,11 +48,10 @@ struct Quantize {
 
  public:
   template <class Arch>
-  static constexpr driver::Divides divides = needs_correctable(method<Arch>)
-                                                 ? driver::Divides::where_correctable
-                                             : method<Arch> == Quotient::multiply
-                                                 ? driver::Divides::by_reciprocals
-                                                 : driver::Divides::no;
+  static constexpr driver::Divides divides =
+      needs_correctable(method<Arch>)      ? driver::Divides::where_correctable
+      : method<Arch> == Quotient::multiply ? driver::Divides::by_reciprocals
+                                           : driver::Divides::no;
 
   /// Looking for values that need care takes as long for two blocks as for one.
   template <class Arch>

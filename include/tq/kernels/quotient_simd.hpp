@@ -51,7 +51,7 @@ TQ_FORCE_INLINE arch::floats<Arch> exact_quotient(const arch::floats<Arch>& x, c
                                                   std::size_t i, std::size_t k) noexcept {
   if constexpr (has_known_scaling<N>) {
     constexpr bool multiplies = std::same_as<typename N::scaling_type, Reciprocal>;
-    return quotient < multiplies ? Quotient::multiply : Quotient::divide, Arch > (x, p, i, k);
+    return quotient<multiplies ? Quotient::multiply : Quotient::divide, Arch>(x, p, i, k);
   } else {
     alignas(64) float v[arch::width<Arch>], scale[arch::width<Arch>];
     x.store_aligned(v);

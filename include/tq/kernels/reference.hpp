@@ -96,7 +96,7 @@ template <NumericsPolicy N>
 
 /// The code of x / scale in format F. A scale of 0 makes every value 0.
 template <ValueFormat F, NumericsPolicy N>
-requires RoundsBy<F, typename N::rounding_type>
+  requires RoundsBy<F, typename N::rounding_type>
 [[nodiscard]] TQ_FORCE_INLINE std::uint32_t encode(float x, float scale, const N& n,
                                                    std::uint64_t index) noexcept {
   const float v = scale == 0.0f && x == x ? 0.0f : N::scaling_type::apply(x, scale);

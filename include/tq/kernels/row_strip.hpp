@@ -22,9 +22,7 @@ struct TileRows {
 
 /// A dot that multiplies two rows at once.
 template <class Dot>
-concept TwoRowDot = requires {
-  typename Dot::two_rows;
-};
+concept TwoRowDot = requires { typename Dot::two_rows; };
 
 /// Strip number `s` of a tile of `Rows` rows.
 template <class Dot, std::size_t Rows>

@@ -125,9 +125,9 @@ namespace tq::layouts::bitsandbytes {
 /// `nf4_64`, `nf4_64_double`, `QuantParams<bnb_fp4, PerGroup<64>, Symmetric>`.
 template <class P>
 concept Format = CodedParams<P> && detail::is_bnb_element<typename P::type> &&
-    detail::is_last_axis_group<typename P::granularity_type> &&
-    (std::same_as<typename P::scale_type, float> ||
-     std::same_as<typename P::scale_type, DoubleQuantized>);
+                 detail::is_last_axis_group<typename P::granularity_type> &&
+                 (std::same_as<typename P::scale_type, float> ||
+                  std::same_as<typename P::scale_type, DoubleQuantized>);
 
 /// A format with absmax as it is; with absmax quantized.
 template <class P>

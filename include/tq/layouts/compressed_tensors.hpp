@@ -105,7 +105,7 @@ namespace tq::layouts::compressed_tensors {
 /// Throws: `errc::shape_mismatch` for spans of other sizes; `errc::bad_argument` for extents whose
 /// product overflows. Nothing is written then.
 template <Code Type, int Axis, class Out = typename Type::code_type>
-requires std::same_as<Out, typename Type::code_type> || std::same_as<Out, std::int32_t>
+  requires std::same_as<Out, typename Type::code_type> || std::same_as<Out, std::int32_t>
 void load(std::size_t rows, std::size_t columns, std::span<const std::int32_t> words,
           std::span<std::type_identity_t<Out>> codes) {
   detail::require_compressed<Type, Axis>("tq::layouts::compressed_tensors::load", "words", rows,
@@ -117,7 +117,7 @@ void load(std::size_t rows, std::size_t columns, std::span<const std::int32_t> w
 /// Throws: as `load`; `errc::bad_argument` for codes that are not of the type. Nothing is written
 /// then.
 template <Code Type, int Axis, class In = typename Type::code_type>
-requires std::same_as<In, typename Type::code_type> || std::same_as<In, std::int32_t>
+  requires std::same_as<In, typename Type::code_type> || std::same_as<In, std::int32_t>
 void store(std::size_t rows, std::size_t columns, std::span<const std::type_identity_t<In>> codes,
            std::span<std::int32_t> words) {
   constexpr const char* function = "tq::layouts::compressed_tensors::store";

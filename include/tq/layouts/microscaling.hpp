@@ -136,7 +136,7 @@ namespace tq::layouts::microscaling {
 /// `errc::bad_argument` for extents whose product overflows; `errc::unsupported` for scales in
 /// tiles beyond rank 2.
 template <Format Params, class L = Separate<>>
-requires detail::is_separate<L>
+  requires detail::is_separate<L>
 [[nodiscard]] QuantizedTensor<Params, typename L::packing> load_tensor(
     const Shape& shape, std::span<const std::uint8_t> codes, std::span<const std::uint8_t> scales) {
   const detail::Lines lines = detail::require_separate<Params, L>(
@@ -150,7 +150,7 @@ requires detail::is_separate<L>
 /// Writes the codes and scales of a tensor.
 /// Throws: as `load_tensor`. Nothing is written then.
 template <class L = Separate<>, Format Params, Packing Pack>
-requires detail::is_separate<L>
+  requires detail::is_separate<L>
 void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> codes,
                   std::span<std::uint8_t> scales) {
   const detail::Lines lines = detail::require_separate<Params, L>(
@@ -164,7 +164,7 @@ void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::ui
 /// Throws: `errc::shape_mismatch` for another number of bytes; `errc::bad_axis` for rank 0;
 /// `errc::bad_argument` for extents whose product overflows.
 template <Format Params, class L>
-requires detail::is_interleaved<L>
+  requires detail::is_interleaved<L>
 [[nodiscard]] QuantizedTensor<Params> load_tensor(const Shape& shape,
                                                   std::span<const std::uint8_t> blocks) {
   using T = typename Params::type;
@@ -187,7 +187,7 @@ requires detail::is_interleaved<L>
 /// Writes the interleaved blocks of a tensor.
 /// Throws: as `load_tensor`. Nothing is written then.
 template <class L, Format Params, Packing Pack>
-requires detail::is_interleaved<L>
+  requires detail::is_interleaved<L>
 void store_tensor(const QuantizedTensor<Params, Pack>& tensor, std::span<std::uint8_t> blocks) {
   using T = typename Params::type;
   const detail::Lines lines = detail::require_interleaved<Params>(

@@ -50,14 +50,13 @@ concept ActivationSource = requires(const Q& q) {
   typename Q::params_type;
   { q.params() } -> std::convertible_to<const typename Q::params_type&>;
   { q.numerics() } -> NumericsPolicy;
-}
-&&!(requires { requires Q::transforms; });
+} && !(requires { requires Q::transforms; });
 
 /// Every row of a linear layer, and every image of a convolution, has a scale, and a zero point
 /// where `Symmetry` has them, of its own: that which its values need when they come.
 template <IntegerElement Type = int8, SymmetryFor<Type> Symmetry = tq::Symmetric,
           NumericsPolicy N = numerics::onnx>
-requires ByteCode<typename Type::code_type>
+  requires ByteCode<typename Type::code_type>
 class DynamicActivation {
  public:
   using code_type = typename Type::code_type;
@@ -88,7 +87,8 @@ class DynamicActivation {
 /// All inputs have the same scale and zero point, known before: from an observer and a calibrator,
 /// from `FakeQuantize`, or from a file.
 template <ByteParams Params, NumericsPolicy N = numerics_of<Params>>
-requires(Params::is_per_tensor && !Params::has_offset) class StaticActivation {
+  requires(Params::is_per_tensor && !Params::has_offset)
+class StaticActivation {
  public:
   using params_type = Params;
   using code_type = typename Params::code_type;
@@ -127,10 +127,10 @@ StaticActivation(const Trained&)
 
 /// `DynamicActivation` or `StaticActivation`.
 template <class A>
-concept Activation = ByteCode<typename A::code_type> &&
-    requires(const A& a, const ConstTensorView& x) {
-  { A::is_static } -> std::convertible_to<bool>;
-  { a.codes(x) } -> std::same_as<detail::ActivationCodes<typename A::code_type>>;
-};
+concept Activation =
+    ByteCode<typename A::code_type> && requires(const A& a, const ConstTensorView& x) {
+      { A::is_static } -> std::convertible_to<bool>;
+      { a.codes(x) } -> std::same_as<detail::ActivationCodes<typename A::code_type>>;
+    };
 
 }  // namespace tq

@@ -42,7 +42,7 @@ concept ByteTensor = ByteCode<code_of<X>>;
 /// Parameters of integers whose codes are such.
 template <class Params>
 concept ByteParams = IntegerElement<typename Params::type> &&
-    ByteCode<typename Params::code_type> && !Params::has_offset;
+                     ByteCode<typename Params::code_type> && !Params::has_offset;
 
 namespace detail {
 // The number that is taken from codes of the type where they are kept.

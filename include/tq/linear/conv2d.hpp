@@ -172,7 +172,7 @@ void conv2d_integer(const X& codes, std::int32_t x_zero_point, const PackedFilte
 /// The codes that `stage`, of all outputs, makes of these sums. Throws: as above; as
 /// `OutputStage::require_fit`.
 template <class Arch = default_arch, detail::ByteTensor X, Requantizer R, class Y, class... O>
-requires ByteCode<element_of<Y>>
+  requires ByteCode<element_of<Y>>
 void conv2d_requantized(const X& x_codes, std::int32_t x_zero_point, const PackedFilters& filters,
                         const ConvGeometry& geometry, const OutputStage<R>& stage, Y&& y,
                         const O&... options) {

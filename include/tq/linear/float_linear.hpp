@@ -60,7 +60,8 @@ class FloatLinear {
   }
   /// The same of tensors of any kind and real numbers, which count as float32.
   template <Readable X>
-  requires(!std::convertible_to<const X&, ConstTensorView>) explicit FloatLinear(const X& weights)
+    requires(!std::convertible_to<const X&, ConstTensorView>)
+  explicit FloatLinear(const X& weights)
       : FloatLinear(ConstTensorView(detail::read_floats("tq::FloatLinear", weights).view())) {}
 
   [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }

@@ -47,7 +47,7 @@ struct Int8PerGroup {};
 /// How activations are multiplied: as floats, or as int8.
 template <class A>
 concept ActivationScheme = std::same_as<A, FloatActivations> || std::same_as<A, Int8PerRow> ||
-    std::same_as<A, Int8PerGroup>;
+                           std::same_as<A, Int8PerGroup>;
 
 /// y = x * transposed weights + bias, with weights in groups of few bits that are read as they are
 /// packed. The order of every sum is fixed, so that results do not depend on the executor, nor on
@@ -77,10 +77,8 @@ class GroupedLinear {
   /// `GroupedWeights`; `errc::shape_mismatch` for another number of biases; `errc::not_finite` for
   /// one that is not; `errc::unsupported` for biases of int32.
   template <GroupedWeightParams Params, class Pack>
-  requires(!is_integer ||
-           WeightLevels::of<typename Params::type>()
-               .has_levels) explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights,
-                                                   const Bias& bias = {})
+    requires(!is_integer || WeightLevels::of<typename Params::type>().has_levels)
+  explicit GroupedLinear(const QuantizedTensor<Params, Pack>& weights, const Bias& bias = {})
       : GroupedLinear(GroupedWeights(weights), bias) {}
   /// Throws: `errc::shape_mismatch` for another number of biases; `errc::not_finite` for one that
   /// is not; `errc::unsupported` for biases of int32, and for weights without levels, with int8

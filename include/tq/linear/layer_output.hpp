@@ -151,7 +151,8 @@ template <Activation In>
 /// such a bias is refused unless all weights of the output are 0, as weights that have codes keep
 /// their scale.
 template <ByteParams Params, Requantizer R = RequantizeFloat>
-requires(Params::is_per_tensor && !Params::has_offset) class CodeOutput {
+  requires(Params::is_per_tensor && !Params::has_offset)
+class CodeOutput {
  public:
   using value_type = typename Params::code_type;
   using stage_type = OutputStage<R>;

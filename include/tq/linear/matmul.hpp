@@ -53,7 +53,7 @@ struct StoreSums {
 /// `errc::bad_zero_point`; `errc::bad_argument` where `out` is of 32 bits and the weights are so
 /// many, and so large, that a sum might not fit, before anything is written.
 template <class Arch = default_arch, detail::ByteTensor X, class Y, class... O>
-requires SumType<element_of<Y>>
+  requires SumType<element_of<Y>>
 void matmul_integer(const X& codes, std::span<const std::int32_t> x_zero_points,
                     const PackedWeights& weights, Y&& sums, const O&... options) {
   static_assert(!detail::is_temporary_owner<Y>,

@@ -161,7 +161,7 @@ class OutputStage {
 /// The codes that `stage` makes of the sums of `matmul_integer`. Throws: as that, and as
 /// `stage.require_fit`, before anything is written.
 template <class Arch = default_arch, detail::ByteTensor X, Requantizer R, class Y, class... O>
-requires ByteCode<element_of<Y>>
+  requires ByteCode<element_of<Y>>
 void matmul_requantized(const X& x_codes, std::span<const std::int32_t> x_zero_points,
                         const PackedWeights& weights, const OutputStage<R>& stage, Y&& y,
                         const O&... options) {

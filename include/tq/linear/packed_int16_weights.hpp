@@ -22,7 +22,7 @@ namespace tq {
 /// Parameters of integers whose codes are int16.
 template <class Params>
 concept Int16Params = IntegerElement<typename Params::type> &&
-    std::same_as<typename Params::code_type, std::int16_t> && !Params::has_offset;
+                      std::same_as<typename Params::code_type, std::int16_t> && !Params::has_offset;
 
 namespace detail {
 // A tensor of int16 codes, of any kind that `tq::as_tensor` takes.

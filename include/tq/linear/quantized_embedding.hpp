@@ -37,8 +37,8 @@ namespace tq {
 /// A vector, span or array of int32 or int64.
 template <class R>
 concept IndexRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    (std::same_as<std::ranges::range_value_t<R>, std::int32_t> ||
-     std::same_as<std::ranges::range_value_t<R>, std::int64_t>);
+                     (std::same_as<std::ranges::range_value_t<R>, std::int32_t> ||
+                      std::same_as<std::ranges::range_value_t<R>, std::int64_t>);
 
 /// How the rows of a bag are combined.
 enum class BagMode : std::uint8_t {
@@ -107,7 +107,8 @@ template <int Bits>
 /// that was moved from has no rows: `gather` and `bag` throw `errc::shape_mismatch`. Source:
 /// FBGEMM, QuantUtils.cc and RefImplementations.cc.
 template <int Bits>
-requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
+  requires(Bits == 8 || Bits == 4 || Bits == 2)
+class QuantizedEmbedding {
   using Scale = detail::RowScale<std::conditional_t<Bits == 8, float, float16>>;
 
  public:
@@ -133,8 +134,8 @@ requires(Bits == 8 || Bits == 4 || Bits == 2) class QuantizedEmbedding {
   }
   /// The same of tensors of any kind and real numbers, which count as float32.
   template <Readable X>
-  requires(!std::convertible_to<const X&, ConstTensorView>) explicit QuantizedEmbedding(
-      const X& rows)
+    requires(!std::convertible_to<const X&, ConstTensorView>)
+  explicit QuantizedEmbedding(const X& rows)
       : QuantizedEmbedding(ConstTensorView(detail::read_floats(name, rows).view())) {}
   /// Takes a copy of rows of `width` codes. Throws: `errc::shape_mismatch` unless they are whole
   /// rows of something that memory can hold; `errc::bad_scale`, with the row, where scale or bias

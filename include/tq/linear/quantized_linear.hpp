@@ -82,7 +82,8 @@ class QuantizedLinear {
   /// The same of codes, which have the parameters of the `StaticActivation`.
   template <class Arch = default_arch, detail::InputOf<code_type> X = TensorView<const code_type>,
             detail::OutputOf<value_type> Y = TensorView<value_type>, class... O>
-  requires In::is_static void forward(const X& x, Y&& y, const O&... options) const {
+    requires In::is_static
+  void forward(const X& x, Y&& y, const O&... options) const {
     static_assert(!detail::is_temporary_owner<Y>,
                   "tq::QuantizedLinear::forward: the output is a temporary: give it a name first");
     forward_codes<Arch>(detail::read_as<code_type>(x).view(),

@@ -25,20 +25,20 @@ namespace tq {
 /// added to sums before, unless R has `apply(sum, m, bias)` for float32: see `RequantizeTorch`.
 /// Smallest model: `RequantizeFloat`.
 template <class R>
-concept Requantizer = requires(float scale, double factor, std::int32_t sum,
-                               const typename R::multiplier& m) {
-  { R::factor(scale, scale, scale) } -> std::same_as<double>;
-  { R::make(factor) } -> std::same_as<typename R::multiplier>;
-  { R::apply(sum, m) } -> std::same_as<std::int32_t>;
-};
+concept Requantizer =
+    requires(float scale, double factor, std::int32_t sum, const typename R::multiplier& m) {
+      { R::factor(scale, scale, scale) } -> std::same_as<double>;
+      { R::make(factor) } -> std::same_as<typename R::multiplier>;
+      { R::apply(sum, m) } -> std::same_as<std::int32_t>;
+    };
 
 /// Requantizers that add biases of float32, in steps of the sums.
 template <class R>
-concept FloatBiasRequantizer = Requantizer<R> &&
-    requires(float bias, std::int32_t sum, const typename R::multiplier& m) {
-  { R::bias(bias, bias, bias, true) } -> std::same_as<float>;
-  { R::apply(sum, m, bias) } -> std::same_as<std::int32_t>;
-};
+concept FloatBiasRequantizer =
+    Requantizer<R> && requires(float bias, std::int32_t sum, const typename R::multiplier& m) {
+      { R::bias(bias, bias, bias, true) } -> std::same_as<float>;
+      { R::apply(sum, m, bias) } -> std::same_as<std::int32_t>;
+    };
 
 #if TQ_HAS_SIMD
 /// Requantizers that have `apply` for lanes of sums, with a multiplier for each, and where R adds
@@ -115,9 +115,9 @@ struct RequantizeTorch {
   }
 #if TQ_HAS_SIMD
   template <class Arch>
-  requires(!std::same_as<Arch, arch::scalar>)
-      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums, const float* m,
-                                                  const float* bias) noexcept {
+    requires(!std::same_as<Arch, arch::scalar>)
+  [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums, const float* m,
+                                              const float* bias) noexcept {
     using Floats = arch::floats<Arch>;
     const Floats v =
         (xsimd::to_float(sums) + Floats::load_unaligned(bias)) * Floats::load_unaligned(m);
@@ -142,9 +142,9 @@ struct RequantizeDouble {
   }
 #if TQ_HAS_SIMD
   template <class Arch>
-  requires(arch::long_lanes<Arch>::exists)
-      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
-                                                  const FixedMultiplier* m) noexcept {
+    requires(arch::long_lanes<Arch>::exists)
+  [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                              const FixedMultiplier* m) noexcept {
     return kernels::doubled_products<Arch>(sums, m);
   }
 #endif
@@ -178,9 +178,9 @@ struct RequantizeSingle {
   }
 #if TQ_HAS_SIMD
   template <class Arch>
-  requires(arch::long_lanes<Arch>::exists)
-      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
-                                                  const FixedMultiplier* m) noexcept {
+    requires(arch::long_lanes<Arch>::exists)
+  [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                              const FixedMultiplier* m) noexcept {
     return kernels::shifted_products<Arch, 31>(sums, m);
   }
 #endif
@@ -217,9 +217,9 @@ struct RequantizeUp {
   }
 #if TQ_HAS_SIMD
   template <class Arch>
-  requires(arch::long_lanes<Arch>::exists)
-      [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
-                                                  const multiplier* m) noexcept {
+    requires(arch::long_lanes<Arch>::exists)
+  [[nodiscard]] static arch::ints<Arch> lanes(const arch::ints<Arch>& sums,
+                                              const multiplier* m) noexcept {
     return kernels::shifted_products<Arch, 0>(sums, m);
   }
 #endif

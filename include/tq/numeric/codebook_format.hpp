@@ -123,7 +123,7 @@ struct CodebookFormat {
     return order[detail::count_below(thresholds, x)];
   }
   template <OverflowPolicy O, Rounding R>
-  requires std::same_as<R, NearestEven>
+    requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(float x, const R&, std::uint64_t) noexcept {
     return encode(x);
   }
@@ -134,7 +134,7 @@ struct CodebookFormat {
     return order[detail::count_below(means, x)];
   }
   template <OverflowPolicy O, Rounding R>
-  requires std::same_as<R, NearestEven>
+    requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(double x, const R&, std::uint64_t) noexcept {
     return encode(x);
   }

@@ -33,7 +33,7 @@ struct ExponentFormat {
   /// what is too large the highest code or, under `NonSaturate` and `SaturateFn`, NaN. Under the
   /// last the sign is ignored, and zero 2^-127.
   template <OverflowPolicy O = Saturate, Rounding R = NearestEven>
-  requires std::same_as<R, NearestEven>
+    requires std::same_as<R, NearestEven>
   [[nodiscard]] static constexpr std::uint32_t encode(float x, const R& = {},
                                                       std::uint64_t = 0) noexcept {
     const auto raw =

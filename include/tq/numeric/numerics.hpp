@@ -53,8 +53,7 @@ struct PowerOfTwo {
 template <class S>
 concept Scaling = requires(float x, float scale) {
   { S::name } -> std::convertible_to<std::string_view>;
-  { S::apply(x, scale) }
-  noexcept->std::same_as<float>;
+  { S::apply(x, scale) } noexcept -> std::same_as<float>;
 };
 
 /// NaN becomes the code of real 0.

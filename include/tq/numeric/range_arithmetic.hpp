@@ -82,14 +82,10 @@ struct RangeInFloatRoundFirst {
 template <class A>
 concept RangeArithmetic = requires(float lo, float hi, double n, std::int32_t zero_point) {
   { A::name } -> std::convertible_to<std::string_view>;
-  { A::scale(lo, hi, n) }
-  noexcept->std::same_as<float>;
-  { A::zero_point(lo, hi, n) }
-  noexcept->std::floating_point;
-  { A::offset(lo, hi, n) }
-  noexcept->std::same_as<float>;
-  { A::plus(lo, zero_point) }
-  noexcept->std::same_as<double>;
+  { A::scale(lo, hi, n) } noexcept -> std::same_as<float>;
+  { A::zero_point(lo, hi, n) } noexcept -> std::floating_point;
+  { A::offset(lo, hi, n) } noexcept -> std::same_as<float>;
+  { A::plus(lo, zero_point) } noexcept -> std::same_as<double>;
 };
 
 }  // namespace tq

@@ -143,8 +143,7 @@ struct Stochastic {
 template <class R>
 concept Rounding = std::copyable<R> && requires(const R r, float v, std::uint64_t index) {
   { R::name } -> std::convertible_to<std::string_view>;
-  { r(v, index) }
-  noexcept->std::same_as<float>;
+  { r(v, index) } noexcept -> std::same_as<float>;
 };
 
 namespace detail {

@@ -23,23 +23,20 @@ namespace tq {
 ///       != 0 ? -1.0f : 1.0f; }
 ///     };
 template <class F>
-concept ValueFormat = requires(float x, std::uint32_t code, const NearestEven& r,
-                               std::uint64_t index) {
-  requires F::bits >= 1 && F::bits <= 16;
-  { F::has_nan } -> std::convertible_to<bool>;
-  { F::max_finite } -> std::convertible_to<float>;
-  { F::template encode<Saturate>(x, r, index) }
-  noexcept->std::same_as<std::uint32_t>;
-  { F::decode(code) }
-  noexcept->std::same_as<float>;
-};
+concept ValueFormat =
+    requires(float x, std::uint32_t code, const NearestEven& r, std::uint64_t index) {
+      requires F::bits >= 1 && F::bits <= 16;
+      { F::has_nan } -> std::convertible_to<bool>;
+      { F::max_finite } -> std::convertible_to<float>;
+      { F::template encode<Saturate>(x, r, index) } noexcept -> std::same_as<std::uint32_t>;
+      { F::decode(code) } noexcept -> std::same_as<float>;
+    };
 
 /// A format that can round by `R`: grids can, code books cannot.
 template <class F, class R>
-concept RoundsBy = ValueFormat<F> && Rounding<R> &&
-    requires(float x, const R& r, std::uint64_t index) {
-  { F::template encode<Saturate>(x, r, index) }
-  noexcept->std::same_as<std::uint32_t>;
-};
+concept RoundsBy =
+    ValueFormat<F> && Rounding<R> && requires(float x, const R& r, std::uint64_t index) {
+      { F::template encode<Saturate>(x, r, index) } noexcept -> std::same_as<std::uint32_t>;
+    };
 
 }  // namespace tq

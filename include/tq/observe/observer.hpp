@@ -166,8 +166,9 @@ class Observer {
   /// memory cannot hold; what the accumulators throw. The observer is as it was before then.
   /// Precondition: `shape` is that of `begin`. Options: a backend.
   template <Readable X = ConstTensorView, class... O, Backend B = detail::backend_among<O...>>
-  void add_part(const Shape& shape, std::size_t first, const X& x,
-                const O&... options) requires(!NonFinite::raises) {
+  void add_part(const Shape& shape, std::size_t first, const X& x, const O&... options)
+    requires(!NonFinite::raises)
+  {
     static_cast<void>(detail::choose<detail::OptionKind::backend>(options...));
     const auto in = detail::read(x);
     static_cast<void>(detail::require_extents("tq::Observer::add_part", in.view().shape()));
@@ -227,7 +228,7 @@ class Observer {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  static constexpr bool numbers_batches = requires(Acc & a) { a.begin_batch(std::uint64_t{}); };
+  static constexpr bool numbers_batches = requires(Acc& a) { a.begin_batch(std::uint64_t{}); };
 
   [[nodiscard]] std::string where(const char* function) const {
     return std::string("tq::Observer::") + function +
@@ -311,7 +312,7 @@ class Observer {
       Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
     };  // which take memory
     if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && states.size() > 1;
-    else if constexpr (requires(Acc & a) { a.make_room(); })
+    else if constexpr (requires(Acc& a) { a.make_room(); })
       return !std::all_of(states.begin(), states.end(), [](Acc& slot) { return slot.make_room(); });
     else return states.size() != 0;
   }

@@ -98,7 +98,7 @@ void cast_values_to(const TensorView<const In>& x, TensorView<typename T::code_t
 template <CodedElement T, Readable X = ConstTensorView,
           detail::OutputOf<typename T::code_type> Out = TensorView<typename T::code_type>,
           Option... O, Backend B = detail::backend_among<O...>>
-requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
+  requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
 void cast_to(const X& x, Out&& out, const O&... options) {
   using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Out>,
@@ -112,7 +112,7 @@ void cast_to(const X& x, Out&& out, const O&... options) {
 /// The codes of `x`, row-major. Options and throws: as above.
 template <CodedElement T, Readable X = ConstTensorView, Option... O,
           Backend B = detail::backend_among<O...>>
-requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
+  requires RoundsBy<typename T::format, typename detail::cast_numerics<O...>::rounding_type>
 [[nodiscard]] std::vector<typename T::code_type> cast_to(const X& x, const O&... options) {
   const auto in = detail::read(x);
   std::vector<typename T::code_type> out(detail::require_extents("tq::cast_to", in.view().shape()));

@@ -25,8 +25,8 @@ template <class Code>
 class CodesOutput {
  public:
   template <class Out>
-  requires(!std::same_as<std::remove_cvref_t<Out>, CodesOutput>)
-      CodesOutput(Out&& out)  // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<std::remove_cvref_t<Out>, CodesOutput>)
+  CodesOutput(Out&& out)  // NOLINT(google-explicit-constructor)
       : view_(nullptr, Shape{0}) {
     constexpr bool takes_codes = OutputOf<Out, Code>;
     constexpr bool takes_bytes = std::convertible_to<Out, std::span<std::byte>>;
@@ -66,8 +66,8 @@ struct DynamicOutputs {
 
 /// Outputs of a scheme with zero points.
 template <AnyParams Params>
-requires(Params::has_zero_point &&
-         !detail::is_two_level<typename Params::scale_type>) struct DynamicOutputs<Params> {
+  requires(Params::has_zero_point && !detail::is_two_level<typename Params::scale_type>)
+struct DynamicOutputs<Params> {
   detail::CodesOutput<typename Params::code_type> codes;
   std::span<detail::stored_scale<typename Params::scale_type>> scales;
   std::span<std::int32_t> zero_points = {};
@@ -77,7 +77,8 @@ requires(Params::has_zero_point &&
 
 /// Outputs of a scheme whose scales have a scale themselves.
 template <AnyParams Params>
-requires(detail::is_two_level<typename Params::scale_type>) struct DynamicOutputs<Params> {
+  requires(detail::is_two_level<typename Params::scale_type>)
+struct DynamicOutputs<Params> {
   detail::CodesOutput<typename Params::code_type> codes;
   std::span<detail::stored_scale<typename Params::scale_type>> scales;
   float tensor_scale = 0;  ///< positive and finite
@@ -104,7 +105,8 @@ template <class Scale>
 struct GivenScales {
   template <class Out>
   // NOLINTNEXTLINE(google-explicit-constructor)
-  requires std::constructible_from<std::span<Scale>, Out&> GivenScales(Out&&) {}
+    requires std::constructible_from<std::span<Scale>, Out&>
+  GivenScales(Out&&) {}
 };
 // The outputs of a call that names no codes, which does not compile.
 template <AnyParams Params>

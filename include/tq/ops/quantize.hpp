@@ -106,7 +106,7 @@ void quantize_unchecked(const ConstTensorView& x, const Params& params,
 template <Packing Pack = LowFirst, Readable X = ConstTensorView, AnyParams Params,
           class Out = TensorView<typename Params::code_type>, Option... O,
           Backend B = detail::backend_among<O...>>
-requires detail::takes_codes<Out, Params>
+  requires detail::takes_codes<Out, Params>
 void quantize(const X& x, const Params& params, Out&& out, const O&... options) {
   using enum detail::OptionKind;
   using N = numerics_of<Params>;
@@ -181,7 +181,7 @@ template <Packing Pack = LowFirst, Readable X, AnyParams Params, Option... O,
 }
 template <Packing Pack = LowFirst, Readable X, AnyParams Params, class Out, Option... O,
           Backend B = detail::backend_among<O...>>
-requires detail::takes_codes<Out, Params>
+  requires detail::takes_codes<Out, Params>
 [[deprecated("tq::quantize: leave {} out: options come in any order")]] void quantize(
     const X& x, const Params& params, Out&& out, detail::Placeholder, const O&... options) {
   tq::quantize<Pack>(x, params, std::forward<Out>(out), options...);
@@ -195,7 +195,7 @@ template <class Params, class... Rest>
 inline constexpr bool are_outputs_and_options = are_options<Rest...>;
 template <class Params, class First, class... Rest>
 inline constexpr bool are_outputs_and_options<Params, First, Rest...> =
-    (Option<First> || takes_codes<First, Params>)&&are_options<Rest...>;
+    (Option<First> || takes_codes<First, Params>) && are_options<Rest...>;
 
 template <class Params, class First, class... Rest>
 constexpr void refuse_outputs() {
@@ -212,8 +212,8 @@ constexpr void refuse_outputs() {
 
 // Does not compile, and says why.
 template <class X, AnyParams Params, class... Rest>
-requires(!Readable<X> || !detail::are_outputs_and_options<Params, Rest...>)
-    QuantizedTensor<Params> quantize(const X&, const Params&, Rest&&...) {
+  requires(!Readable<X> || !detail::are_outputs_and_options<Params, Rest...>)
+QuantizedTensor<Params> quantize(const X&, const Params&, Rest&&...) {
   if constexpr (!detail::is_real_tensor<X>)
     static_assert(detail::is_real_tensor<X>,
                   "tq::quantize: the input is a tensor of real numbers: float, double, float16, "

@@ -165,7 +165,7 @@ void quantize_dynamic_unchecked(const X& x, const typename Params::granularity_t
 /// `tensor_scale` is positive and finite. Nothing is written then.
 template <AnyParams Params, Readable X = ConstTensorView, Option... O,
           Backend B = detail::backend_among<O...>>
-requires detail::IndependentParams<Params> || detail::is_two_level<typename Params::scale_type>
+  requires detail::IndependentParams<Params> || detail::is_two_level<typename Params::scale_type>
 void quantize_dynamic(const X& x, const DynamicOutputs<Params>& out, const O&... options) {
   using enum detail::OptionKind;
   using Gran = typename Params::granularity_type;
@@ -236,7 +236,7 @@ quantize_dynamic(const X& x, const detail::InBraces<typename Params::granularity
 }
 template <detail::IndependentParams Params, Packing Pack = LowFirst, Readable X, class Out,
           NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-requires detail::takes_codes<Out, Params>
+  requires detail::takes_codes<Out, Params>
 [[deprecated("tq::quantize_dynamic: name the outputs: {.codes = codes, .scales = scales}")]] void
 quantize_dynamic(const X& x, typename Params::granularity_type granularity, Out&& out,
                  std::span<detail::stored_scale<typename Params::scale_type>> scales,
@@ -247,7 +247,7 @@ quantize_dynamic(const X& x, typename Params::granularity_type granularity, Out&
 }
 template <AnyParams Params, Packing Pack = LowFirst, Readable X, class Out,
           NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-requires detail::is_two_level<typename Params::scale_type> && detail::takes_codes<Out, Params>
+  requires detail::is_two_level<typename Params::scale_type> && detail::takes_codes<Out, Params>
 [[deprecated(
     "tq::quantize_dynamic: name the outputs: {.codes = codes, .scales = scales, .tensor_scale = "
     "scale}")]] void
@@ -266,7 +266,8 @@ void quantize_dynamic(const X&, const detail::OutputsWithoutCodes<Params>&, cons
                 "tq::quantize_dynamic: say where the codes go: {.codes = codes, .scales = scales}");
 }
 template <AnyParams Params, Readable X, class... O>
-requires(!detail::are_options<O...>) QuantizedTensor<Params> quantize(const X&, const O&...) {
+  requires(!detail::are_options<O...>)
+QuantizedTensor<Params> quantize(const X&, const O&...) {
   static_assert(detail::are_options<O...>,
                 "tq::quantize: options are numerics, an executor, a packing and a granularity; "
                 "this argument is no option");

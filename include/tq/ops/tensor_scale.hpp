@@ -73,7 +73,7 @@ template <AnyParams Params, Backend B, NumericsPolicy N, Real T, Executor E>
 /// backend. Throws: `errc::bad_axis`, `errc::bad_group_size` when the granularity does not fit.
 template <AnyParams Params, Readable X = ConstTensorView, Option... O,
           Backend B = detail::backend_among<O...>>
-requires detail::is_two_level<typename Params::scale_type>
+  requires detail::is_two_level<typename Params::scale_type>
 [[nodiscard]] float tensor_scale(const X& x, const O&... options) {
   using enum detail::OptionKind;
   const auto chosen = detail::choose<granularity, numerics, executor, backend>(options...);

@@ -218,10 +218,9 @@ WeightReport recode(const StackedRows& weights, const Hessians& hessians,
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, class Arch = arch::native, class H, Executor E = Serial,
           Readable X = ConstTensorView>
-requires detail::AnyHessian<H> WeightReport recode_weights(const X& weights, const H& h,
-                                                           const WeightAlgorithm& algorithm,
-                                                           EncodedTensor& tensor,
-                                                           const E& executor = serial) {
+  requires detail::AnyHessian<H>
+WeightReport recode_weights(const X& weights, const H& h, const WeightAlgorithm& algorithm,
+                            EncodedTensor& tensor, const E& executor = serial) {
   constexpr const char* function = "tq::recode_weights";
   detail::require_takes_hessian(function, algorithm);
   const auto floats = detail::read_floats(function, weights);
@@ -270,7 +269,7 @@ template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, 
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, class Arch = arch::native, class H, Executor E = Serial,
           Readable X = ConstTensorView>
-requires detail::AnyHessian<H>
+  requires detail::AnyHessian<H>
 [[nodiscard]] EncodedWeights encode_weights(const X& weights, const QuantSpec& spec, const H& h,
                                             const WeightAlgorithm& algorithm,
                                             const E& executor = serial) {

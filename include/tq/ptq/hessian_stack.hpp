@@ -66,18 +66,20 @@ class HessianStack {
     detail::require_same_inputs("tq::HessianStack", groups_);
   }
   /// Without tokens. Throws: `errc::bad_argument` for no groups and no inputs of a group.
-  HessianStack(std::size_t groups, std::size_t inputs) requires std::same_as<H, FloatHessian>
+  HessianStack(std::size_t groups, std::size_t inputs)
+    requires std::same_as<H, FloatHessian>
       : HessianStack(std::vector<H>(groups, FloatHessian(inputs))) {}
   /// Without tokens, with steps from the range of every input: the last axis of activations
   /// [..., groups * inputs]. Throws: as `Hessian`; `errc::bad_argument` for no groups;
   /// `errc::shape_mismatch` for inputs that are no multiple of `groups`.
   template <int Axis, class NonFinite>
   HessianStack(std::size_t groups, const Observer<AbsMax, PerChannel<Axis>, NonFinite>& range,
-               int bits = 14) requires std::same_as<H, Hessian>
+               int bits = 14)
+    requires std::same_as<H, Hessian>
       : HessianStack(groups, range.accumulators(), bits) {}
   /// The same from the range of each input.
-  HessianStack(std::size_t groups, std::span<const AbsMax> inputs,
-               int bits = 14) requires std::same_as<H, Hessian>
+  HessianStack(std::size_t groups, std::span<const AbsMax> inputs, int bits = 14)
+    requires std::same_as<H, Hessian>
       : HessianStack(of_ranges(groups, inputs, bits)) {}
 
   /// The groups of the Hessian of all inputs: the blocks of its diagonal. Throws:

@@ -87,9 +87,11 @@ void take_rows(QuantizedTensor<Params>& tensor, const std::vector<float>& values
 /// then.
 template <Backend B = default_backend, class Arch = arch::native, AnyParams Params, HessianMatrix H,
           Executor E = Serial, Readable X = ConstTensorView>
-requires GradientFor<ClippedStraightThrough, Params> LearnedRoundingResult learn_rounding(
-    const X& weights, const H& h, const HessianFactor& factor, QuantizedTensor<Params>& tensor,
-    const LearnedRoundingOptions& options = {}, const E& executor = serial) {
+  requires GradientFor<ClippedStraightThrough, Params>
+LearnedRoundingResult learn_rounding(const X& weights, const H& h, const HessianFactor& factor,
+                                     QuantizedTensor<Params>& tensor,
+                                     const LearnedRoundingOptions& options = {},
+                                     const E& executor = serial) {
   constexpr const char* function = "tq::learn_rounding";
   detail::require_learning(options);
   const auto floats = detail::read_floats(function, weights);

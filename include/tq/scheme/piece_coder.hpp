@@ -57,7 +57,8 @@ class PieceCoder {
   void observe(std::size_t first, std::span<const float> x);
   /// The same of float16, bfloat16, float64 and others, for their values as float32.
   template <Readable X>
-  requires(!std::same_as<real_of<X>, float>) void observe(std::size_t first, const X& x) {
+    requires(!std::same_as<real_of<X>, float>)
+  void observe(std::size_t first, const X& x) {
     observe_piece(first, std::span<const real_of<X>>(x));
   }
   /// Looks at the whole tensor at once, which may have any strides. Throws: `errc::shape_mismatch`;
@@ -73,8 +74,8 @@ class PieceCoder {
   /// `errc::shape_mismatch` unless `codes` has `code_bytes(x.size())`.
   void encode(std::size_t first, std::span<const float> x, std::span<std::byte> codes);
   template <Readable X>
-  requires(!std::same_as<real_of<X>, float>) void encode(std::size_t first, const X& x,
-                                                         std::span<std::byte> codes) {
+    requires(!std::same_as<real_of<X>, float>)
+  void encode(std::size_t first, const X& x, std::span<std::byte> codes) {
     encode_piece(first, std::span<const real_of<X>>(x), codes);
   }
   /// Writes the codes of the whole tensor, which may have any strides. Throws:

@@ -161,8 +161,10 @@ void describe_granularity(const PerBlock<Rows, Cols>& g, QuantSpec& spec) noexce
 
 // One that is chosen at run time knows what it is.
 template <class G>
-requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
-void describe_granularity(const G& g, QuantSpec& spec) { g.describe(spec); }
+  requires requires(const G& g, QuantSpec& spec) { g.describe(spec); }
+void describe_granularity(const G& g, QuantSpec& spec) {
+  g.describe(spec);
+}
 
 template <class G>
 struct granularity_from;

@@ -38,8 +38,8 @@ namespace detail {
 /// squared error; not an accuracy. Returns how many were below `float_loss`, and count as 0.
 /// Throws: `errc::not_finite`.
 template <class Evaluate>
-requires std::invocable<Evaluate&, std::size_t, const PrecisionCandidate&> std::size_t probe_errors(
-    PrecisionModel& model, double float_loss, Evaluate&& evaluate) {
+  requires std::invocable<Evaluate&, std::size_t, const PrecisionCandidate&>
+std::size_t probe_errors(PrecisionModel& model, double float_loss, Evaluate&& evaluate) {
   std::size_t clamped = 0;
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
     for (PrecisionCandidate& c : model.nodes[i].candidates)
@@ -55,9 +55,9 @@ requires std::invocable<Evaluate&, std::size_t, const PrecisionCandidate&> std::
 /// Source: Malinovskii et al., "Pushing the Limits of Large Language Model Quantization via the
 /// Linearity Theorem", arXiv:2411.17525 (a loss rises linearly in relative squared errors).
 template <class Evaluate>
-requires std::invocable<Evaluate&, std::size_t, const PrecisionCandidate&> std::size_t
-probe_factors(PrecisionModel& model, double float_loss, std::string_view probe,
-              Evaluate&& evaluate) {
+  requires std::invocable<Evaluate&, std::size_t, const PrecisionCandidate&>
+std::size_t probe_factors(PrecisionModel& model, double float_loss, std::string_view probe,
+                          Evaluate&& evaluate) {
   std::size_t clamped = 0;
   std::vector<std::optional<double>> factors;
   double sum = 0;
@@ -88,7 +88,7 @@ struct ValidatedPrecision {
 /// nodes need not add up as supposed, and a uniform scheme may be better than what they predict.
 /// Throws: `errc::not_finite` where the loss of the selection is not finite.
 template <class Evaluate>
-requires std::invocable<Evaluate&, const PrecisionSelection&>
+  requires std::invocable<Evaluate&, const PrecisionSelection&>
 [[nodiscard]] ValidatedPrecision validated(const PrecisionSelector& selector,
                                            PrecisionSelection selection, Evaluate&& evaluate) {
   const std::uint64_t bytes = selection.cost.bytes;

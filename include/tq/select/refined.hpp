@@ -211,7 +211,7 @@ class Refinement {
 /// Throws: `errc::bad_argument` where `from` takes more than `max_bytes`, or is not a selection of
 /// the selector's model.
 template <class Evaluate>
-requires std::invocable<Evaluate&, const PrecisionSelection&>
+  requires std::invocable<Evaluate&, const PrecisionSelection&>
 [[nodiscard]] ValidatedPrecision refined(const PrecisionSelector& selector, ValidatedPrecision from,
                                          std::uint64_t max_bytes, Evaluate&& evaluate,
                                          const RefinementEffort& effort = {}) {

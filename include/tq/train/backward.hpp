@@ -46,7 +46,7 @@ ParameterGradients checked_backward(GradientTensors<X, Gy, Gx> tensors, const Pa
 /// errc::ok`, the shapes are equal.
 template <GradientPolicy Gradient = ClippedStraightThrough, Backend B = default_backend,
           AnyParams Params, NumericsPolicy N = numerics_of<Params>, Executor E = Serial>
-requires GradientFor<Gradient, Params>
+  requires GradientFor<Gradient, Params>
 void fake_quantize_backward_unchecked(const ConstTensorView& x, const Params& params,
                                       const ConstTensorView& grad_y,
                                       const TensorView<float>& grad_x, ParameterGradients& sums,
@@ -65,8 +65,9 @@ template <GradientPolicy Gradient = ClippedStraightThrough, Readable X = ConstTe
           AnyParams Params, Readable Gy = ConstTensorView,
           detail::RealOutput Gx = TensorView<float>, Option... O,
           Backend B = detail::backend_among<O...>>
-requires GradientFor<Gradient, Params> ParameterGradients fake_quantize_backward(
-    const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x, const O&... options) {
+  requires GradientFor<Gradient, Params>
+ParameterGradients fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y,
+                                          Gx&& grad_x, const O&... options) {
   using enum detail::OptionKind;
   static_assert(!detail::is_temporary_owner<Gx>,
                 "tq::fake_quantize_backward: the output is a temporary: give it a name first");
@@ -88,7 +89,7 @@ fake_quantize_backward(Args&&... args) {
 }
 template <GradientPolicy Gradient = ClippedStraightThrough, Readable X, AnyParams Params,
           Readable Gy, detail::RealOutput Gx, Option... O, Backend B = detail::backend_among<O...>>
-requires GradientFor<Gradient, Params>
+  requires GradientFor<Gradient, Params>
 [[deprecated(
     "tq::fake_quantize_backward: leave {} out: options come in any order")]] ParameterGradients
 fake_quantize_backward(const X& x, const Params& params, const Gy& grad_y, Gx&& grad_x,

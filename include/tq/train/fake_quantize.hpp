@@ -190,7 +190,8 @@ class FakeQuantize : public TrainingSwitches {
   /// when a value is not finite afterwards; what the optimiser throws. The parameters stay as they
   /// were then.
   template <class F>
-  requires learns void update(F&& optimiser) {
+    requires learns
+  void update(F&& optimiser) {
     if (!trains_)
       raise(errc::bad_argument,
             where("update") + "expected a layer in training, got one in evaluation: call train()");
@@ -212,13 +213,19 @@ class FakeQuantize : public TrainingSwitches {
   /// Number of learned values that `update` clamped to keep them in their domain, such as a scale
   /// that a step would have taken below half of what it was. It is not stored: a restored layer
   /// keeps its own.
-  [[nodiscard]] std::uint64_t clamped() const noexcept requires learns { return clamped_; }
+  [[nodiscard]] std::uint64_t clamped() const noexcept
+    requires learns
+  {
+    return clamped_;
+  }
 
   /// The values that are quantized in place of `x`, for gradient policies that transform it:
   /// quantize(transformed(x), params()) are the codes of x. Row-major. Throws: `errc::bad_axis`,
   /// `errc::bad_group_size` when the granularity does not fit.
   template <Readable X = ConstTensorView>
-  [[nodiscard]] std::vector<float> transformed(const X& x) const requires transforms {
+  [[nodiscard]] std::vector<float> transformed(const X& x) const
+    requires transforms
+  {
     const auto in = detail::read(x);
     const TensorView<const real_of<X>>& view = in.view();
     detail::require_possible("tq::FakeQuantize::transformed", granularity(), view.shape());

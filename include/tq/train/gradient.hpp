@@ -28,12 +28,12 @@ namespace tq {
 ///       static auto input(const Point& p) { return p.upstream * 0.5f; }
 ///     };
 template <class G>
-concept GradientPolicy = std::is_empty_v<G> &&
-    requires(const kernels::GradientPoint<float, bool>& p) {
-  { G::name } -> std::convertible_to<std::string_view>;
-  requires G::learned >= 0 && G::learned <= 2;
-  { G::input(p) } -> std::convertible_to<float>;
-};
+concept GradientPolicy =
+    std::is_empty_v<G> && requires(const kernels::GradientPoint<float, bool>& p) {
+      { G::name } -> std::convertible_to<std::string_view>;
+      requires G::learned >= 0 && G::learned <= 2;
+      { G::input(p) } -> std::convertible_to<float>;
+    };
 
 /// The learned parameters of a slot, or the gradients with respect to them: the first is that of
 /// the scale.
@@ -51,15 +51,18 @@ struct SlotSums {
 /// scale and zero point of the learned parameters, and keeps these in their domain. `bounds` are
 /// the first and last code. Model: LearnedStep.
 template <class G>
-concept LearningGradient = GradientPolicy<G> &&(G::learned > 0) &&
-                           requires(const kernels::GradientPoint<float, bool>& p, Affine a,
-                                    Learned l, SlotSums s, kernels::Bounds b) {
-  { G::scale(p) } -> std::convertible_to<float>;
-  { G::start(a, b) } -> std::same_as<Learned>;  // from calibrated parameters
-  { G::affine(l, b) } -> std::same_as<Affine>;  // the parameters to quantize with
-  { G::gradient(l, b, s, std::size_t{}) } -> std::same_as<Learned>;  // of n elements
-  { G::keep(l, l, b) } -> std::same_as<Learned>;  // what an optimiser's step from the first becomes
-};
+concept LearningGradient =
+    GradientPolicy<G> && (G::learned > 0) &&
+    requires(const kernels::GradientPoint<float, bool>& p, Affine a, Learned l, SlotSums s,
+             kernels::Bounds b) {
+      { G::scale(p) } -> std::convertible_to<float>;
+      { G::start(a, b) } -> std::same_as<Learned>;  // from calibrated parameters
+      { G::affine(l, b) } -> std::same_as<Affine>;  // the parameters to quantize with
+      { G::gradient(l, b, s, std::size_t{}) } -> std::same_as<Learned>;  // of n elements
+      {
+        G::keep(l, l, b)
+      } -> std::same_as<Learned>;  // what an optimiser's step from the first becomes
+    };
 
 namespace detail {
 
@@ -116,13 +119,12 @@ template <AnyParams Params>
 /// point where they learn an offset of codes. Their arithmetic is that of float32, which does not
 /// hold the codes of int32. Float offsets have none yet.
 template <class G, class Params>
-concept GradientFor = GradientPolicy<G> && AnyParams<Params> && !OffsetParams<Params> &&
-                      ExactInFloat32<typename Params::type> &&
-                      (G::learned == 0 ||
-                       (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
-                      (G::learned < 2 || Params::has_zero_point) &&
-                      (
-                          !requires { G::template allows<Params>; } ||
-                          requires { requires G::template allows<Params>; });
+concept GradientFor =
+    GradientPolicy<G> && AnyParams<Params> && !OffsetParams<Params> &&
+    ExactInFloat32<typename Params::type> &&
+    (G::learned == 0 ||
+     (LearningGradient<G> && std::same_as<typename Params::scale_type, float>)) &&
+    (G::learned < 2 || Params::has_zero_point) &&
+    (!requires { G::template allows<Params>; } || requires { requires G::template allows<Params>; });
 
 }  // namespace tq

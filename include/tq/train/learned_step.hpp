@@ -108,7 +108,8 @@ struct LearnedStepPlus : StrictStraightThrough {
 /// LearnedStep, section 2.1.
 struct LearnedStepCalibrator {
   template <AnyParams Params, NumericsPolicy N, MeanAbsAccumulator Acc>
-  requires(!Params::has_zero_point) [[nodiscard]] Range range(const Acc& seen) const noexcept {
+    requires(!Params::has_zero_point)
+  [[nodiscard]] Range range(const Acc& seen) const noexcept {
     const float top = detail::code_bounds<Params>().high;
     return detail::reaching(2 * seen.mean_abs() * std::sqrt(static_cast<double>(top)));
   }

@@ -68,17 +68,15 @@ TEST_CASE("an observer that saw the parts gives the parameters of the whole", "[
 TEST_CASE("without data there are no parameters", "[calibrate]") {
   test::raises(tq::errc::no_data, {"tq::calibrate"},
                [] { (void)tq::calibrate<A8>(tq::Observer<tq::MinMax>{}); });
-  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 0 of 1"}, [] {
-    (void)tq::calibrate<A8>(std::vector<float>{nan_value, inf});
-  });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 0 of 1"},
+               [] { (void)tq::calibrate<A8>(std::vector<float>{nan_value, inf}); });
   tq::Observer<tq::MinMax, tq::PerChannel<0>> rows({}, {}, "relu1");
   rows.observe(tq::ConstTensorView(std::vector<float>{1, nan_value}.data(), {2, 1}));
   test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 1 of 2"},
                [&] { (void)tq::calibrate<W8>(rows); });
   const std::vector<float> x{1, 2, nan_value, -inf};
-  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 1 of 2"}, [&] {
-    (void)tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 2}));
-  });
+  test::raises(tq::errc::no_data, {"tq::calibrate", "slot 1 of 2"},
+               [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(x.data(), {2, 2})); });
   const float one = 1;
   test::raises(tq::errc::bad_axis, {"per_channel"},
                [&] { (void)tq::calibrate<W8>(tq::ConstTensorView(&one, {})); });

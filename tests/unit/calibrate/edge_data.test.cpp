@@ -69,9 +69,8 @@ void check(const std::string& name, const C& calibrator, const Acc& prototype) {
     test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'"},
                  [&] { (void)params(Seen({}, prototype, "relu1")); });
     test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'"}, [&] { (void)params(of({})); });
-    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 0 of 1"}, [&] {
-      (void)params(of({nan_value, inf, -inf}));
-    });
+    test::raises(tq::errc::no_data, {"tq::calibrate", "'relu1'", "slot 0 of 1"},
+                 [&] { (void)params(of({nan_value, inf, -inf})); });
 
     // One value, however often and whatever surrounds it, keeps itself within half a step.
     for (const float v : {3.7f, -2.5f, 1e-20f, -1e30f})

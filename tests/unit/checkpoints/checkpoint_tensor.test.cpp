@@ -45,9 +45,8 @@ TEST_CASE("parts that do not fit each other are errors", "[checkpoints][checkpoi
     test::raises(code, {}, [&] { (void)tq::grouped_weights_of(w); });
   };
   using tq::errc;
-  refused(errc::bad_argument, {"[0, 4) once in the input order", "got 4"}, [](auto& w) {
-    w.input_order = {0, 1, 2, 4};
-  });
+  refused(errc::bad_argument, {"[0, 4) once in the input order", "got 4"},
+          [](auto& w) { w.input_order = {0, 1, 2, 4}; });
   refused(errc::bad_argument, {"got 1 twice"}, [](auto& w) { w.input_order = {0, 1, 1, 3}; });
   refused(errc::shape_mismatch, {"input order"}, [](auto& w) { w.input_order = {0, 1}; });
   refused(errc::shape_mismatch, {"number of factors"}, [](auto& w) { w.factors = {1, 1, 1}; });
@@ -60,9 +59,8 @@ TEST_CASE("activations of another number of inputs, and orders for integer layer
           "[checkpoints][checkpoint_layers]") {
   tq::CheckpointTensor w = small();
   const std::vector<float> x(6, 1.0f);
-  test::raises(tq::errc::shape_mismatch, {"tq::activations_of", "[2, 4]", "[2, 3]"}, [&] {
-    (void)tq::activations_of(w, tq::ConstTensorView(x.data(), {2, 3}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::activations_of", "[2, 4]", "[2, 3]"},
+               [&] { (void)tq::activations_of(w, tq::ConstTensorView(x.data(), {2, 3})); });
   test::raises(tq::errc::unsupported, {"tq::byte_weights_of", "one for each output"},
                [&] { (void)tq::byte_weights_of(w); });
   w.input_order = {2, 0, 3, 1};

@@ -118,15 +118,12 @@ TEST_CASE("a writer without finish, or with a bad member, leaves the old archive
     NpzWriter writer(dir / "a.npz");
     writer.add(t);
     CHECK(outcome_of([&] { writer.add(t); }).code == errc::bad_argument);
-    CHECK(outcome_of([&] {
-            writer.add(Tensor{"", DType::u8, {0}, {}});
-          }).code == errc::bad_argument);
-    CHECK(outcome_of([&] {
-            writer.add(Tensor{"\xff", DType::u8, {0}, {}});
-          }).code == errc::bad_argument);
-    CHECK(outcome_of([&] {
-            writer.add(Tensor{"b", DType::bf16, {0}, {}});
-          }).code == errc::unsupported);
+    CHECK(outcome_of([&] { writer.add(Tensor{"", DType::u8, {0}, {}}); }).code ==
+          errc::bad_argument);
+    CHECK(outcome_of([&] { writer.add(Tensor{"\xff", DType::u8, {0}, {}}); }).code ==
+          errc::bad_argument);
+    CHECK(outcome_of([&] { writer.add(Tensor{"b", DType::bf16, {0}, {}}); }).code ==
+          errc::unsupported);
   }
   CHECK(slurp(dir / "a.npz") == "old");
   CHECK(dir.file_count() == 1);

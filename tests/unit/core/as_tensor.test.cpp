@@ -168,15 +168,12 @@ TEST_CASE("a flat tensor gets its shape", "[as_tensor]") {
   std::vector<float> none;
   CHECK(tq::as_tensor(none, {0, 3}).size() == 0);
   constexpr std::size_t large = std::size_t{1} << (4 * sizeof(std::size_t));
-  test::raises(tq::errc::shape_mismatch, {"tq::as_tensor"}, [&] {
-    (void)tq::as_tensor(x, {2, 4});
-  });
-  test::raises(tq::errc::bad_argument, {"tq::as_tensor"}, [&] {
-    (void)tq::as_tensor(x, {large, large});
-  });
-  test::raises(tq::errc::bad_argument, {"tq::as_tensor"}, [&] {
-    (void)tq::as_tensor(x.data(), {large, large});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::as_tensor"},
+               [&] { (void)tq::as_tensor(x, {2, 4}); });
+  test::raises(tq::errc::bad_argument, {"tq::as_tensor"},
+               [&] { (void)tq::as_tensor(x, {large, large}); });
+  test::raises(tq::errc::bad_argument, {"tq::as_tensor"},
+               [&] { (void)tq::as_tensor(x.data(), {large, large}); });
   const TensorView<float> columns(x.data(), {2, 3}, {1, 2});
   test::raises(tq::errc::not_contiguous, {"tq::as_tensor"},
                [&] { (void)tq::as_tensor(columns, {6}); });

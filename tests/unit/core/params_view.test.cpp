@@ -30,9 +30,7 @@ using Mx = tq::ParamsView<tq::float4_e2m1fn, PerGroup<32>, Symmetric, tq::float8
 
 static_assert(tq::AnyParams<Rows> && tq::IntegerParams<Rows> && tq::CodedParams<Mx>);
 template <class Scale>
-concept CanBeSeen = requires {
-  typename tq::ParamsView<tq::int8, PerToken, Symmetric, Scale>;
-};
+concept CanBeSeen = requires { typename tq::ParamsView<tq::int8, PerToken, Symmetric, Scale>; };
 static_assert(CanBeSeen<float> && CanBeSeen<tq::float16> && !CanBeSeen<tq::DoubleQuantized>);
 
 std::vector<float> waves(std::size_t n) {
@@ -116,9 +114,8 @@ TEST_CASE("a view refuses what parameters refuse", "[params_view]") {
 }
 
 template <class Scale>
-concept CanBeOffset = requires {
-  typename tq::ParamsView<tq::uint4, PerToken, tq::FloatOffset, Scale>;
-};
+concept CanBeOffset =
+    requires { typename tq::ParamsView<tq::uint4, PerToken, tq::FloatOffset, Scale>; };
 static_assert(CanBeOffset<float> && CanBeOffset<tq::bfloat16> && !CanBeOffset<tq::float8_e4m3fn>);
 
 TEST_CASE("offsets in memory of the caller's", "[params_view]") {

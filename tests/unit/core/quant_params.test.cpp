@@ -67,12 +67,10 @@ TEST_CASE("no object has an impossible scale", "[quant_params]") {
                  [&] { (void)S8(bad); });
     test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 0"},
                  [&] { (void)A8(bad, 0); });
-    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 2"}, [&] {
-      (void)W8({}, {1.0f, 2.0f, bad});
-    });
-    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 1"}, [&] {
-      (void)G4({}, {1.0f, bad}, {0, 0});
-    });
+    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 2"},
+                 [&] { (void)W8({}, {1.0f, 2.0f, bad}); });
+    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 1"},
+                 [&] { (void)G4({}, {1.0f, bad}, {0, 0}); });
   }
 }
 
@@ -80,21 +78,18 @@ TEST_CASE("no object has an impossible zero point", "[quant_params]") {
   test::raises(tq::errc::bad_zero_point, {"tq::QuantParams", "[0, 255]", "got 256"},
                [] { (void)A8(1.0f, 256); });
   test::raises(tq::errc::bad_zero_point, {"got -1"}, [] { (void)A8(1.0f, -1); });
-  test::raises(tq::errc::bad_zero_point, {"[0, 15]", "got 16", "parameter 1"}, [] {
-    (void)G4({}, {1.0f, 1.0f}, {0, 16});
-  });
-  test::raises(tq::errc::shape_mismatch, {"tq::QuantParams", "(2)", "got 1"}, [] {
-    (void)G4({}, {1.0f, 1.0f}, {0});
-  });
+  test::raises(tq::errc::bad_zero_point, {"[0, 15]", "got 16", "parameter 1"},
+               [] { (void)G4({}, {1.0f, 1.0f}, {0, 16}); });
+  test::raises(tq::errc::shape_mismatch, {"tq::QuantParams", "(2)", "got 1"},
+               [] { (void)G4({}, {1.0f, 1.0f}, {0}); });
 }
 
 TEST_CASE("make_params serves every granularity", "[quant_params]") {
   CHECK(tq::make_params<S8>({}, {0.5f}) == S8(0.5f));
   CHECK(tq::make_params<A8>({}, {0.5f}, {7}) == A8(0.5f, 7));
   CHECK(tq::make_params<W8>({}, {0.5f, 1.0f}) == W8({}, {0.5f, 1.0f}));
-  test::raises(tq::errc::shape_mismatch, {"tq::make_params", "got 2"}, [] {
-    (void)tq::make_params<S8>({}, {1.0f, 1.0f});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::make_params", "got 2"},
+               [] { (void)tq::make_params<S8>({}, {1.0f, 1.0f}); });
   test::raises(tq::errc::shape_mismatch, {"tq::make_params"},
                [] { (void)tq::make_params<A8>({}, {1.0f}); });
   test::raises(tq::errc::bad_scale, {"tq::QuantParams"},
@@ -107,9 +102,8 @@ TEST_CASE("blocks of coded types may have scale 0, and NaN where it is a power o
   using Half = tq::QuantParams<tq::float4_e2m1fn, tq::PerChannel<0>, tq::Symmetric, tq::float16>;
   CHECK(Plain({}, {0.0f, 1.0f}).scales()[0] == 0.0f);
   for (const float bad : {-1.0f, -1e-45f, inf, -inf, not_a_number})
-    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 1"}, [&] {
-      (void)Plain({}, {1.0f, bad});
-    });
+    test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 1"},
+                 [&] { (void)Plain({}, {1.0f, bad}); });
   CHECK(Half({}, tq::Scales<tq::float16>({0x0000, 0x3c00})).scales()[1] == 1.0f);
   const std::vector<std::uint16_t> impossible{0x7c00, 0x7e00, 0xbc00,
                                               0xfc00};  // infinity, NaN, -1, -infinity
@@ -118,12 +112,10 @@ TEST_CASE("blocks of coded types may have scale 0, and NaN where it is a power o
                  [&] { (void)Half({}, tq::Scales<tq::float16>({bad})); });
   const tq::mxfp4 none({}, tq::Scales<tq::float8_e8m0fnu>({255}));
   CHECK(none.scales()[0] != none.scales()[0]);
-  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] {
-    (void)tq::nvfp4({}, {{0x7f}, 1.0f});
-  });
-  test::raises(tq::errc::bad_scale, {"tq::QuantParams"}, [] {
-    (void)tq::nvfp4({}, {{0xb8}, 1.0f});
-  });
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"},
+               [] { (void)tq::nvfp4({}, {{0x7f}, 1.0f}); });
+  test::raises(tq::errc::bad_scale, {"tq::QuantParams"},
+               [] { (void)tq::nvfp4({}, {{0xb8}, 1.0f}); });
   // Integers have neither.
   using Integer = tq::QuantParams<tq::int8, tq::PerGroup<32>, tq::Symmetric, tq::float8_e8m0fnu>;
   test::raises(tq::errc::bad_scale, {"tq::QuantParams"},
@@ -134,9 +126,8 @@ TEST_CASE("blocks of coded types may have scale 0, and NaN where it is a power o
   // One scale per tensor, stored or not.
   using Whole = tq::QuantParams<tq::float8_e5m2, tq::PerTensor, tq::Symmetric, tq::float16>;
   CHECK(Whole({}, tq::Scales<tq::float16>({0x4000})).affine(0) == tq::Affine{2.0f, 0});
-  test::raises(tq::errc::shape_mismatch, {"one scale per tensor", "got 2"}, [] {
-    (void)Whole({}, tq::Scales<tq::float16>({0x4000, 0x4000}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"one scale per tensor", "got 2"},
+               [] { (void)Whole({}, tq::Scales<tq::float16>({0x4000, 0x4000})); });
 }
 
 TEST_CASE("parameters fit ranges, zero points the stored scales", "[quant_params]") {
@@ -236,16 +227,14 @@ TEST_CASE("no object has an impossible offset", "[quant_params]") {
   const std::vector<std::uint16_t> impossible{0x7c00, 0x7e00, 0xfc00};  // infinity, NaN, -infinity
   const tq::Scales<tq::float16> ones({0x3c00, 0x3c00});
   for (const std::uint16_t bad : impossible)
-    test::raises(tq::errc::not_finite, {"tq::QuantParams", "finite offsets", "parameter 1"}, [&] {
-      (void)O4({}, ones, tq::Offsets<tq::float16>({0x3c00, bad}));
-    });
+    test::raises(tq::errc::not_finite, {"tq::QuantParams", "finite offsets", "parameter 1"},
+                 [&] { (void)O4({}, ones, tq::Offsets<tq::float16>({0x3c00, bad})); });
   test::raises(tq::errc::bad_scale, {"tq::QuantParams", "parameter 0"},
                [] { (void)O8(0.0f, 1.0f); });
   test::raises(tq::errc::shape_mismatch, {"tq::QuantParams", "offsets", "(2)", "got 1"},
                [&] { (void)O4({}, ones, tq::Offsets<tq::float16>({0x3c00})); });
-  test::raises(tq::errc::shape_mismatch, {"tq::make_params", "offset", "got 1 and 2"}, [] {
-    (void)tq::make_params<O8>({}, {1.0f}, {1.0f, 2.0f});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::make_params", "offset", "got 1 and 2"},
+               [] { (void)tq::make_params<O8>({}, {1.0f}, {1.0f, 2.0f}); });
 }
 
 TEST_CASE("parameters fit ranges, offsets the stored scales", "[quant_params]") {
@@ -267,9 +256,8 @@ TEST_CASE("zero points and offsets go in and out as they are stored", "[quant_pa
   const void* const memory = params.stored_zero_points().stored().data();
   const auto own = std::move(params).stored_zero_points();
   CHECK(own.stored().data() == memory);
-  test::raises(tq::errc::shape_mismatch, {"as many zero points as scales (2)", "got 3"}, [&] {
-    (void)Params({}, {1, 2}, tq::ZeroPoints<tq::uint4>(std::span(zeros)));
-  });
+  test::raises(tq::errc::shape_mismatch, {"as many zero points as scales (2)", "got 3"},
+               [&] { (void)Params({}, {1, 2}, tq::ZeroPoints<tq::uint4>(std::span(zeros))); });
   using Offsets = tq::QuantParams<tq::uint4, tq::PerChannel<0>, tq::FloatOffset, tq::float16>;
   Offsets with({}, tq::Scales<tq::float16>({0x3c00}), tq::Scales<tq::float16>({0x4000}));
   CHECK(std::move(with).stored_offsets().values()[0] == 2.0f);

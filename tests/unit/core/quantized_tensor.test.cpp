@@ -29,9 +29,8 @@ TEST_CASE("a quantized tensor has room for its codes", "[quantized_tensor]") {
 
 TEST_CASE("a quantized tensor refuses parameters that do not fit", "[quantized_tensor]") {
   test::raises(tq::errc::shape_mismatch,
-               {"tq::QuantizedTensor", "[3, 2]", "expects 3 parameters, got 2", "per_channel"}, [] {
-                 (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f}));
-               });
+               {"tq::QuantizedTensor", "[3, 2]", "expects 3 parameters, got 2", "per_channel"},
+               [] { (void)tq::QuantizedTensor<Params>({3, 2}, Params({}, {1.0f, 2.0f})); });
   test::raises(tq::errc::bad_axis, {"tq::QuantizedTensor", "[]"},
                [] { (void)tq::QuantizedTensor<Params>({}, Params({}, {1.0f})); });
 }

@@ -207,9 +207,8 @@ TEST_CASE("two levels worked out by hand", "[scales]") {
   CHECK(Any::fit<tq::float4_e2m1fn, tq::Symmetric, tq::Numerics<>>(huge).values()[0] ==
         biggest / 2688 * 448);
   for (const float bad : {0.0f, -1.0f, inf, nan_value})
-    test::raises(tq::errc::bad_scale, {"tq::Scales", "tensor scale"}, [&] {
-      (void)Any({1, 2}, bad);
-    });
+    test::raises(tq::errc::bad_scale, {"tq::Scales", "tensor scale"},
+                 [&] { (void)Any({1, 2}, bad); });
   CHECK_FALSE(Any({1, 2}, 1.0f) == Any({1, 2}, 2.0f));
   CHECK_FALSE(Any({1, 2}, 1.0f) == Any({1, 3}, 1.0f));
 }

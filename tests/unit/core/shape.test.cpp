@@ -70,9 +70,8 @@ TEST_CASE("extents may be signed, as other libraries count them", "[shape]") {
   CHECK(tq::Shape{n} == tq::Shape{5u});
   CHECK(tq::Shape{std::size_t{2}, 7}.size() == 14);
   static_assert(tq::Shape{2, 3}.size() == 6);
-  test::raises(tq::errc::bad_argument, {"tq::Shape", "0 or more", "got -4"}, [&] {
-    (void)tq::Shape{rows, -cols};
-  });
+  test::raises(tq::errc::bad_argument, {"tq::Shape", "0 or more", "got -4"},
+               [&] { (void)tq::Shape{rows, -cols}; });
   test::raises(tq::errc::rank_too_large, {"tq::Shape", "got 9"},
                [] { (void)tq::Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
 }

@@ -173,9 +173,8 @@ TEST_CASE("a reshaped view has the elements in row-major order", "[tensor_view]"
   same(apart, {2, 1, 3, 2});
   same(apart, {1, 2, 3, 2, 1});
   test::raises(tq::errc::not_contiguous, {"tq::TensorView::"}, [&] { (void)apart.reshaped({12}); });
-  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"}, [&] {
-    (void)apart.reshaped({3, 4});
-  });
+  test::raises(tq::errc::not_contiguous, {"tq::TensorView::"},
+               [&] { (void)apart.reshaped({3, 4}); });
   test::raises(tq::errc::not_contiguous, {"tq::TensorView::"},
                [&] { (void)cube.transposed().reshaped({24}); });
   same(cube.transposed(0, 1), {3, 2, 2, 2});
@@ -191,13 +190,11 @@ TEST_CASE("a reshaped view has the elements in row-major order", "[tensor_view]"
   same(Ints(x.data(), {}), {1, 1});
   same(Ints(nullptr, {0, 5}, {far, -far}), {5, 0, 7});
   constexpr std::size_t large = std::size_t{1} << (4 * sizeof(std::size_t));
-  test::raises(tq::errc::shape_mismatch, {"tq::TensorView::"}, [&] {
-    (void)cube.reshaped({2, 3});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::TensorView::"},
+               [&] { (void)cube.reshaped({2, 3}); });
   test::raises(tq::errc::shape_mismatch, {"tq::TensorView::"}, [&] { (void)cube.reshaped({}); });
-  test::raises(tq::errc::bad_argument, {"tq::TensorView::"}, [&] {
-    (void)Ints(x.data(), {large, large}, {0, 0}).reshaped({large, large});
-  });
+  test::raises(tq::errc::bad_argument, {"tq::TensorView::"},
+               [&] { (void)Ints(x.data(), {large, large}, {0, 0}).reshaped({large, large}); });
 }
 
 TEST_CASE("a temporary is an argument of a call", "[tensor_view]") {

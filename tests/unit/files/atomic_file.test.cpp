@@ -158,7 +158,9 @@ TEST_CASE("all temporary files that exist are removed at once, and nothing else"
     a.write(to_bytes("new"));
     done.commit();
     AtomicFile moved(std::move(b));
-    { const AtomicFile gone(dir / "gone"); }
+    {
+      const AtomicFile gone(dir / "gone");
+    }
     const AtomicFile c(dir / "c");  // in the place of `gone`
     CHECK(dir.file_count() == 5);
     tq::io::remove_temporary_files();

@@ -104,9 +104,7 @@ void check_both_axes(const M& m) {
 }
 
 template <class P, class M>
-concept Calibratable = requires(const M& m) {
-  tq::calibrate<P>(m);
-};
+concept Calibratable = requires(const M& m) { tq::calibrate<P>(m); };
 
 }  // namespace
 

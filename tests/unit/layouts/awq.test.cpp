@@ -100,19 +100,15 @@ TEST_CASE("AWQ refuses what does not fit", "[awq]") {
   };
   const auto store = [&] { tq::layouts::awq::store(shape, codes, zeros, qweight, qzeros); };
   test::raises(tq::errc::bad_argument,
-               {"tq::layouts::awq::load", "outputs in multiples of 8, got 9"}, [&] {
-                 load({4, 9, 2});
-               });
+               {"tq::layouts::awq::load", "outputs in multiples of 8, got 9"},
+               [&] { load({4, 9, 2}); });
   test::raises(tq::errc::bad_group_size, {"got 0"}, [&] { load({4, 8, 0}); });
-  test::raises(tq::errc::shape_mismatch, {"expected 5 words of qweight, got 4"}, [&] {
-    load({5, 8, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"expected 4 words of qzeros, got 2"}, [&] {
-    load({4, 8, 1});
-  });
-  test::raises(tq::errc::bad_argument, {"inputs and outputs"}, [&] {
-    load({std::size_t{1} << 61, 8, 2});
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 5 words of qweight, got 4"},
+               [&] { load({5, 8, 2}); });
+  test::raises(tq::errc::shape_mismatch, {"expected 4 words of qzeros, got 2"},
+               [&] { load({4, 8, 1}); });
+  test::raises(tq::errc::bad_argument, {"inputs and outputs"},
+               [&] { load({std::size_t{1} << 61, 8, 2}); });
   CHECK(codes == std::vector<std::uint8_t>(32, 1));
   CHECK(zeros == Words(16, 1));
 

@@ -192,25 +192,20 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   load({1, 130}, packed, absmax);
   test::raises(tq::errc::unsupported,
                {"tq::layouts::bitsandbytes::load_tensor", "multiples of 64", "[2, 65]", "[130]"},
-               [&] {
-                 load({2, 65}, packed, absmax);
-               });
+               [&] { load({2, 65}, packed, absmax); });
   test::raises(tq::errc::shape_mismatch,
                {"tq::layouts::bitsandbytes::load_tensor: expected 66 bytes, got 65"},
                [&] { load({131}, packed, absmax); });
-  test::raises(tq::errc::shape_mismatch, {"expected 2 entries of absmax, got 3"}, [&] {
-    load({2, 64}, Bytes(64), absmax);
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 2 entries of absmax, got 3"},
+               [&] { load({2, 64}, Bytes(64), absmax); });
   test::raises(tq::errc::bad_axis, {"tq::layouts::bitsandbytes::load_tensor", "[]"},
                [&] { load({}, packed, absmax); });
-  test::raises(tq::errc::bad_argument, {"extents"}, [&] {
-    load({std::size_t{1} << 60, 64}, packed, absmax);
-  });
+  test::raises(tq::errc::bad_argument, {"extents"},
+               [&] { load({std::size_t{1} << 60, 64}, packed, absmax); });
   for (const float bad : {-1.0f, nan_value, inf})
     test::raises(tq::errc::bad_scale,
-                 {"tq::layouts::bitsandbytes::load_tensor: expected absmax", "for block 1"}, [&] {
-                   load({130}, packed, Floats{1.0f, bad, 1.0f});
-                 });
+                 {"tq::layouts::bitsandbytes::load_tensor: expected absmax", "for block 1"},
+                 [&] { load({130}, packed, Floats{1.0f, bad, 1.0f}); });
   for (const int size : {16, 48, 8192, 0})
     test::raises(tq::errc::bad_group_size, {"tq::layouts::bitsandbytes::load_tensor"}, [&] {
       (void)bnb::load_tensor<nf4_any>({130}, packed, absmax, tq::PerGroup<>(size));
@@ -221,9 +216,8 @@ TEST_CASE("tensors that bitsandbytes cannot have are refused", "[bitsandbytes]")
   };
   test::raises(tq::errc::shape_mismatch, {"expected 3 entries of absmax, got 2"},
                [&] { (void)nested(some, Floats{1.0f}, 1.0f); });
-  test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"}, [&] {
-    (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f);
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 1 entries of nested_absmax, got 2"},
+               [&] { (void)nested(codes, Floats{1.0f, 1.0f}, 1.0f); });
   test::raises(tq::errc::bad_scale,
                {"tq::layouts::bitsandbytes::load_tensor",
                 "nested_absmax that is finite, got inf for block 0"},

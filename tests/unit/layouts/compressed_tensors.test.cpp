@@ -146,22 +146,17 @@ TEST_CASE("compressed-tensors refuses what does not fit", "[compressed_tensors]"
   const std::vector<float> scales{1.0f, 2.0f};
   (void)ct::load_weight<tq::int4>(shape, words, scales);
   test::raises(tq::errc::shape_mismatch,
-               {"tq::layouts::compressed_tensors::load_weight", "expected 4 scales, got 2"}, [&] {
-                 (void)ct::load_weight<tq::int4>({5, 2, 3}, words, scales);
-               });
-  test::raises(tq::errc::shape_mismatch, {"expected 4 words of weight_packed, got 2"}, [&] {
-    (void)ct::load_weight<tq::int4>({9, 2, 9}, words, scales);
-  });
-  test::raises(tq::errc::bad_group_size, {"got 0"}, [&] {
-    (void)ct::load_weight<tq::int4>({5, 2, 0}, words, scales);
-  });
+               {"tq::layouts::compressed_tensors::load_weight", "expected 4 scales, got 2"},
+               [&] { (void)ct::load_weight<tq::int4>({5, 2, 3}, words, scales); });
+  test::raises(tq::errc::shape_mismatch, {"expected 4 words of weight_packed, got 2"},
+               [&] { (void)ct::load_weight<tq::int4>({9, 2, 9}, words, scales); });
+  test::raises(tq::errc::bad_group_size, {"got 0"},
+               [&] { (void)ct::load_weight<tq::int4>({5, 2, 0}, words, scales); });
   test::raises(
       tq::errc::bad_scale,
       {"tq::layouts::compressed_tensors::load_weight: expected finite scales that are not negative",
        "got -2", "group 0 of output 1"},
-      [&] {
-        (void)ct::load_weight<tq::int4>(shape, words, std::vector<float>{1.0f, -2.0f});
-      });
+      [&] { (void)ct::load_weight<tq::int4>(shape, words, std::vector<float>{1.0f, -2.0f}); });
   CHECK(ct::load_weight<tq::int4>(shape, words, scales, Words(5, -1)).input_order.empty());
   test::raises(tq::errc::bad_argument, {"tq::group_order", "got -1 for input 4"}, [&] {
     (void)ct::load_weight<tq::int4>(shape, words, scales, Words{0, 0, 0, 0, -1});

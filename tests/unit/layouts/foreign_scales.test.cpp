@@ -196,10 +196,9 @@ TEST_CASE("blocks of zeros load in the float layouts, and others are refused by 
   for (std::size_t i = 0; i < 64; ++i) CHECK(values[i] == 0);
   CHECK(values[65] == -2.0f);
   for (const float bad : {std::nanf(""), inf, -1.0f})
-    test::raises(tq::errc::bad_scale, {"tq::layouts::bitsandbytes::load_tensor", "for block 1"},
-                 [&] {
-                   (void)bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, bad});
-                 });
+    test::raises(
+        tq::errc::bad_scale, {"tq::layouts::bitsandbytes::load_tensor", "for block 1"},
+        [&] { (void)bnb::load_tensor<tq::nf4_64>({128}, bytes, std::vector<float>{0.0f, bad}); });
   test::raises(tq::errc::bad_scale,
                {"tq::layouts::bitsandbytes::load_tensor", "rebuilt", "for block 1"}, [&] {
                  constexpr float most = std::numeric_limits<float>::max();

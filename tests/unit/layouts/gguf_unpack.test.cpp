@@ -157,12 +157,10 @@ TEST_CASE("scales that parameters do not have are refused with the number of the
   refuse(std::type_identity<NVFP4>{}, errc::bad_scale, 2, 0xff, {"480", "block 1"});
   refuse(std::type_identity<Q4_1>{}, errc::bad_scale, 1, 0xbc, {"not negative", "-1", "block 1"});
   refuse(std::type_identity<Q5_1>{}, errc::not_finite, 3, 0xfc, {"offsets", "-inf", "block 1"});
-  test::raises(errc::shape_mismatch, {"a multiple of 32 elements, got 33"}, [] {
-    (void)unpack<Q4_0>(Bytes(18), Shape{1, 33});
-  });
-  test::raises(errc::shape_mismatch, {"36 bytes of blocks", "got 18"}, [] {
-    (void)unpack<Q4_0>(Bytes(18), Shape{2, 32});
-  });
+  test::raises(errc::shape_mismatch, {"a multiple of 32 elements, got 33"},
+               [] { (void)unpack<Q4_0>(Bytes(18), Shape{1, 33}); });
+  test::raises(errc::shape_mismatch, {"36 bytes of blocks", "got 18"},
+               [] { (void)unpack<Q4_0>(Bytes(18), Shape{2, 32}); });
   CHECK(unpack<Q4_0>(Bytes{}, Shape{0, 32}).size() == 0);
 }
 

@@ -186,25 +186,20 @@ TEST_CASE("GPTQ refuses what does not fit", "[gptq]") {
     tq::layouts::gptq::store<tq::uint4, V1>(shape, codes, zeros, qweight, qzeros);
   };
   test::raises(tq::errc::bad_argument,
-               {"tq::layouts::gptq::load", "inputs in multiples of 8, got 12"}, [&] {
-                 load({12, 8, 8});
-               });
-  test::raises(tq::errc::bad_argument, {"outputs in multiples of 8, got 12"}, [&] {
-    load({16, 12, 8});
-  });
+               {"tq::layouts::gptq::load", "inputs in multiples of 8, got 12"},
+               [&] { load({12, 8, 8}); });
+  test::raises(tq::errc::bad_argument, {"outputs in multiples of 8, got 12"},
+               [&] { load({16, 12, 8}); });
   test::raises(tq::errc::bad_argument, {"inputs in multiples of 32, got 16"}, [&] {
     tq::layouts::gptq::load<tq::uint3, V1>(shape, qweight, qzeros, codes, zeros);
   });
   test::raises(tq::errc::bad_group_size, {"got 0"}, [&] { load({16, 8, 0}); });
-  test::raises(tq::errc::shape_mismatch, {"expected 32 words of qweight, got 16"}, [&] {
-    load({32, 8, 8});
-  });
-  test::raises(tq::errc::shape_mismatch, {"expected 4 words of qzeros, got 2"}, [&] {
-    load({16, 8, 4});
-  });
-  test::raises(tq::errc::bad_argument, {"inputs and outputs"}, [&] {
-    load({std::size_t{1} << 60, 32, 8});
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 32 words of qweight, got 16"},
+               [&] { load({32, 8, 8}); });
+  test::raises(tq::errc::shape_mismatch, {"expected 4 words of qzeros, got 2"},
+               [&] { load({16, 8, 4}); });
+  test::raises(tq::errc::bad_argument, {"inputs and outputs"},
+               [&] { load({std::size_t{1} << 60, 32, 8}); });
   CHECK(codes == std::vector<std::uint8_t>(128, 1));
   CHECK(zeros == Words(16, 1));
 

@@ -153,19 +153,15 @@ TEST_CASE("MatMulNBits refuses what does not fit", "[matmul_nbits]") {
   Zeros zeros(4, 1);
   const auto load = [&](const tq::GroupedShape& s) { nbits::load<tq::uint4>(s, bytes, codes); };
   for (const std::size_t size : {0u, 8u, 24u})
-    test::raises(tq::errc::bad_group_size, {"tq::layouts::matmul_nbits::load"}, [&] {
-      load({20, 2, size});
-    });
-  test::raises(tq::errc::bad_group_size, {"power of two of at least 16, got 48"}, [&] {
-    load({20, 2, 48});
-  });
-  test::raises(tq::errc::shape_mismatch, {"expected 48 bytes of B, got 32"}, [&] {
-    load({40, 2, 16});
-  });
+    test::raises(tq::errc::bad_group_size, {"tq::layouts::matmul_nbits::load"},
+                 [&] { load({20, 2, size}); });
+  test::raises(tq::errc::bad_group_size, {"power of two of at least 16, got 48"},
+               [&] { load({20, 2, 48}); });
+  test::raises(tq::errc::shape_mismatch, {"expected 48 bytes of B, got 32"},
+               [&] { load({40, 2, 16}); });
   test::raises(tq::errc::shape_mismatch, {"expected 42 codes, got 40"}, [&] { load({21, 2, 16}); });
-  test::raises(tq::errc::bad_argument, {"inputs and outputs that memory can hold"}, [&] {
-    load({1, std::size_t{1} << 61, 16});
-  });
+  test::raises(tq::errc::bad_argument, {"inputs and outputs that memory can hold"},
+               [&] { load({1, std::size_t{1} << 61, 16}); });
   CHECK(codes == Bytes(40, 1));
 
   codes[39] = 16;
@@ -208,9 +204,8 @@ TEST_CASE("a MatMulNBits weight with impossible parameters is refused", "[matmul
   test::raises(tq::errc::shape_mismatch, {"expected 2 bytes of zero_points, got 1"}, [&] {
     (void)nbits::load_differences<tq::uint4>(w.shape, w.bytes, w.scales, Bytes(1));
   });
-  test::raises(tq::errc::bad_group_size, {"load_differences"}, [&] {
-    (void)nbits::load_differences<tq::uint4>({20, 2, 0}, w.bytes, w.scales);
-  });
+  test::raises(tq::errc::bad_group_size, {"load_differences"},
+               [&] { (void)nbits::load_differences<tq::uint4>({20, 2, 0}, w.bytes, w.scales); });
 }
 
 TEST_CASE("outputs without inputs take no time, however many there are", "[matmul_nbits]") {

@@ -237,9 +237,8 @@ TEST_CASE("Microscaling tensors that do not fit are refused", "[microscaling]") 
   test::raises(tq::errc::shape_mismatch,
                {"tq::layouts::microscaling::load_tensor: expected 33 bytes of codes, got 20"},
                [&] { (void)mx::load_tensor<tq::mxfp8_e4m3>({33}, codes, scales); });
-  test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of scales, got 2"}, [&] {
-    (void)mx::load_tensor<tq::mxfp4>({4, 10}, codes, scales);
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of scales, got 2"},
+               [&] { (void)mx::load_tensor<tq::mxfp4>({4, 10}, codes, scales); });
   test::raises(tq::errc::shape_mismatch, {"expected 512 bytes of scales, got 2"}, [&] {
     (void)mx::load_tensor<tq::mxfp4, Separate<tq::LowFirst, tq::ScaleTiles>>({40}, codes, scales);
   });
@@ -252,12 +251,10 @@ TEST_CASE("Microscaling tensors that do not fit are refused", "[microscaling]") 
   test::raises(tq::errc::bad_axis, {"tq::layouts::microscaling::load_tensor", "per_group", "[]"},
                [&] { (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({}, blocks); });
   const std::size_t half = std::size_t{1} << 63;
-  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"}, [&] {
-    (void)mx::load_tensor<tq::mxfp4>({half, 2, 32}, codes, scales);
-  });
-  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"}, [&] {
-    (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({half, 1}, blocks);
-  });
+  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"},
+               [&] { (void)mx::load_tensor<tq::mxfp4>({half, 2, 32}, codes, scales); });
+  test::raises(tq::errc::bad_argument, {"tq::layouts::microscaling::load_tensor", "extents"},
+               [&] { (void)mx::load_tensor<tq::mxfp4, Interleaved<Halves>>({half, 1}, blocks); });
 
   const auto q = mx::load_tensor<tq::mxfp4>({40}, Bytes(20), Bytes(2));
   Bytes more(3, 77);

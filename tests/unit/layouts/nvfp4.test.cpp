@@ -163,9 +163,8 @@ TEST_CASE("NVFP4 tensors that do not fit are refused", "[nvfp4]") {
   test::raises(tq::errc::shape_mismatch,
                {"tq::layouts::nvidia::load_tensor: expected 21 bytes of codes, got 20"},
                [&] { load({41}, codes, scales); });
-  test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of block scales, got 3"}, [&] {
-    load({2, 20}, codes, few);
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 4 bytes of block scales, got 3"},
+               [&] { load({2, 20}, codes, few); });
   test::raises(tq::errc::shape_mismatch, {"expected 512 bytes of block scales, got 4"}, [&] {
     (void)nv::load_tensor<tq::nvfp4, Multiplier, tq::ScaleTiles>({2, 20}, codes, scales, 1.0f);
   });
@@ -174,9 +173,8 @@ TEST_CASE("NVFP4 tensors that do not fit are refused", "[nvfp4]") {
   });
   test::raises(tq::errc::bad_axis, {"tq::layouts::nvidia::load_tensor", "[]"},
                [&] { load({}, codes, scales); });
-  test::raises(tq::errc::bad_argument, {"extents"}, [&] {
-    load({std::size_t{1} << 63, 2}, codes, scales);
-  });
+  test::raises(tq::errc::bad_argument, {"extents"},
+               [&] { load({std::size_t{1} << 63, 2}, codes, scales); });
 
   const auto store = [](const auto& q, Bytes& c, Bytes& s) {
     (void)nv::store_tensor<Divisor>(q, c, s);

@@ -52,9 +52,8 @@ TEST_CASE("biases of 2^31 steps or more are refused, with their output") {
   CHECK(quantize_bias(edge, 1.0f, std::array{1.0f}) ==
         std::vector<std::int32_t>{0, 2147483520, -2147483520});
   for (const float bad : {2147483648.0f, -2147483648.0f, 1e38f})
-    test::raises(tq::errc::bad_argument, {"2^31 steps", "for output 1", "0.5 * 2"}, [&] {
-      (void)quantize_bias(std::array{0.0f, bad}, 0.5f, std::array{1.0f, 2.0f});
-    });
+    test::raises(tq::errc::bad_argument, {"2^31 steps", "for output 1", "0.5 * 2"},
+                 [&] { (void)quantize_bias(std::array{0.0f, bad}, 0.5f, std::array{1.0f, 2.0f}); });
   // 5 over 3.9e-11
   test::raises(tq::errc::bad_argument, {"5 for output 0"},
                [&] { (void)quantize_bias(std::array{5.0f}, 3.9e-11f, std::array{1.0f}); });

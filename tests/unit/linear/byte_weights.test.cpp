@@ -84,15 +84,12 @@ TEST_CASE("parts that do not belong together are refused") {
                        std::move(zero_points));
   };
   CHECK(numbers(made(Shape{2, 3}, {1.0f, 2.0f}, {3, 4}).zero_points()) == Numbers{3, 4});
-  test::raises(tq::errc::shape_mismatch, {"number of codes", "8", "6"}, [&] {
-    (void)made(Shape{2, 4}, {1.0f}, {});
-  });
-  test::raises(tq::errc::shape_mismatch, {"number of zero points", "2", "1"}, [&] {
-    (void)made(Shape{2, 3}, {1.0f, 2.0f}, {3});
-  });
-  test::raises(tq::errc::unsupported, {"one for each output", "3 parameters"}, [&] {
-    (void)made(Shape{2, 3}, {1.0f, 2.0f, 3.0f}, {});
-  });
+  test::raises(tq::errc::shape_mismatch, {"number of codes", "8", "6"},
+               [&] { (void)made(Shape{2, 4}, {1.0f}, {}); });
+  test::raises(tq::errc::shape_mismatch, {"number of zero points", "2", "1"},
+               [&] { (void)made(Shape{2, 3}, {1.0f, 2.0f}, {3}); });
+  test::raises(tq::errc::unsupported, {"one for each output", "3 parameters"},
+               [&] { (void)made(Shape{2, 3}, {1.0f, 2.0f, 3.0f}, {}); });
 }
 
 TEST_CASE("scales and zero points that weights cannot have are refused as they came") {
@@ -115,14 +112,12 @@ TEST_CASE("scales and zero points that weights cannot have are refused as they c
                          most = std::numeric_limits<std::int32_t>::max();
   for (const std::int32_t bad : {least, -1, 256, 300, most})
     test::raises(tq::errc::bad_zero_point,
-                 {"from 0 to 255", ("got " + std::to_string(bad)).c_str()}, [&] {
-                   (void)make(std::uint8_t{}, {1.0f, 1.0f}, {0, bad});
-                 });
+                 {"from 0 to 255", ("got " + std::to_string(bad)).c_str()},
+                 [&] { (void)make(std::uint8_t{}, {1.0f, 1.0f}, {0, bad}); });
   for (const std::int32_t bad : {least, -129, 128, most})
     test::raises(tq::errc::bad_zero_point,
-                 {"from -128 to 127", ("got " + std::to_string(bad)).c_str()}, [&] {
-                   (void)make(std::int8_t{}, {1.0f, 1.0f}, {bad, 0});
-                 });
+                 {"from -128 to 127", ("got " + std::to_string(bad)).c_str()},
+                 [&] { (void)make(std::int8_t{}, {1.0f, 1.0f}, {bad, 0}); });
   CHECK(numbers(make(std::uint8_t{}, {1.0f, 1e-45f}, {0, 255}).zero_points()) ==
         Numbers{-128, 127});
 }

@@ -109,16 +109,13 @@ TEST_CASE("convolutions that do not fit are refused before anything is written")
     tq::conv2d_integer(TensorView<const std::uint8_t>(c.x.data(), in), zero_point, filters,
                        c.geometry, TensorView<std::int32_t>(out.data(), to));
   };
-  test::raises(tq::errc::shape_mismatch, {"[images, 4, height, width]", "[2, 3, 9, 7]"}, [&] {
-    run({2, 3, 9, 7}, 0, c.out());
-  });
-  test::raises(tq::errc::shape_mismatch, {"[images, 4, height, width]"}, [&] {
-    run({2, 4, 63}, 0, c.out());
-  });
+  test::raises(tq::errc::shape_mismatch, {"[images, 4, height, width]", "[2, 3, 9, 7]"},
+               [&] { run({2, 3, 9, 7}, 0, c.out()); });
+  test::raises(tq::errc::shape_mismatch, {"[images, 4, height, width]"},
+               [&] { run({2, 4, 63}, 0, c.out()); });
   test::raises(tq::errc::bad_zero_point, {"0 to 255", "-1"}, [&] { run(c.in(), -1, c.out()); });
-  test::raises(tq::errc::shape_mismatch, {"[2, 6, 7, 6]", "[2, 6, 7, 5]"}, [&] {
-    run(c.in(), 0, {2, 6, 7, 5});
-  });
+  test::raises(tq::errc::shape_mismatch, {"[2, 6, 7, 6]", "[2, 6, 7, 5]"},
+               [&] { run(c.in(), 0, {2, 6, 7, 5}); });
   CHECK(out == std::vector<std::int32_t>(out.size(), 9));
   std::vector<std::int8_t> codes(c.out().size());
   test::raises(tq::errc::shape_mismatch, {"1 or 6 factors", "2"}, [&] {

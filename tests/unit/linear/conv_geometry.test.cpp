@@ -27,12 +27,10 @@ TEST_CASE("outputs are the places where a kernel lies within the padded input") 
 }
 
 TEST_CASE("geometries that are none are refused") {
-  test::raises(tq::errc::bad_argument, {"at least 1", "0, 1 and 3"}, [] {
-    (void)ConvGeometry{{0, 1}}.outputs(0, 5, 3);
-  });
-  test::raises(tq::errc::bad_argument, {"at least 1"}, [] {
-    (void)ConvGeometry{{1, 1}, {1, 0}}.outputs(1, 5, 3);
-  });
+  test::raises(tq::errc::bad_argument, {"at least 1", "0, 1 and 3"},
+               [] { (void)ConvGeometry{{0, 1}}.outputs(0, 5, 3); });
+  test::raises(tq::errc::bad_argument, {"at least 1"},
+               [] { (void)ConvGeometry{{1, 1}, {1, 0}}.outputs(1, 5, 3); });
   test::raises(tq::errc::bad_argument, {"at least 1"},
                [] { (void)ConvGeometry{}.outputs(1, 5, 0); });
   test::raises(tq::errc::bad_argument, {"at least 3", "got 2"},

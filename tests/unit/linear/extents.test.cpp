@@ -144,22 +144,16 @@ TEST_CASE("negative paddings, and reaches beyond 2^64, are refused by name", "[e
   const auto outputs = [](const tq::ConvGeometry& g) { (void)g.outputs(1, 8, 3); };
   test::raises(
       tq::errc::bad_argument,
-      {"paddings before", "at least 0", "got -1 (which is 18446744073709551615 as a size)"}, [&] {
-        outputs({.pads_before = {0, static_cast<std::size_t>(-1)}});
-      });
-  test::raises(tq::errc::bad_argument, {"paddings after", "got -2"}, [&] {
-    outputs({.pads_after = {0, static_cast<std::size_t>(-2)}});
-  });
+      {"paddings before", "at least 0", "got -1 (which is 18446744073709551615 as a size)"},
+      [&] { outputs({.pads_before = {0, static_cast<std::size_t>(-1)}}); });
+  test::raises(tq::errc::bad_argument, {"paddings after", "got -2"},
+               [&] { outputs({.pads_after = {0, static_cast<std::size_t>(-2)}}); });
   test::raises(tq::errc::bad_argument, {"dilations of at least 1", "got -9223372036854775808"},
-               [&] {
-                 outputs({.dilations = {1, half}});
-               });
-  test::raises(tq::errc::bad_argument, {"at least 9223372036854775807", "got 8"}, [&] {
-    outputs({.dilations = {1, half / 2 - 1}});
-  });
-  test::raises(tq::errc::bad_argument, {"less than 2^63", "with 9223372036854775807 before"}, [&] {
-    outputs({.pads_before = {0, half - 1}});
-  });
+               [&] { outputs({.dilations = {1, half}}); });
+  test::raises(tq::errc::bad_argument, {"at least 9223372036854775807", "got 8"},
+               [&] { outputs({.dilations = {1, half / 2 - 1}}); });
+  test::raises(tq::errc::bad_argument, {"less than 2^63", "with 9223372036854775807 before"},
+               [&] { outputs({.pads_before = {0, half - 1}}); });
 }
 
 TEST_CASE("a saved file of no codes takes no time for its outputs", "[extents]") {

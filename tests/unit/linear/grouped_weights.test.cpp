@@ -118,12 +118,10 @@ TEST_CASE("parts of weights in groups that do not belong together are refused") 
   const auto refuse = [&](tq::errc code, std::initializer_list<const char*> parts, auto&& change) {
     test::raises(code, parts, [&] { (void)made(change); });
   };
-  refuse(tq::errc::shape_mismatch, {"[outputs, inputs]", "[2, 4, 5]"}, [](Codes& c) {
-    c.shape = Shape{2, 4, 5};
-  });
-  refuse(tq::errc::shape_mismatch, {"number of codes", "42", "40"}, [](Codes& c) {
-    c.shape = Shape{2, 21};
-  });
+  refuse(tq::errc::shape_mismatch, {"[outputs, inputs]", "[2, 4, 5]"},
+         [](Codes& c) { c.shape = Shape{2, 4, 5}; });
+  refuse(tq::errc::shape_mismatch, {"number of codes", "42", "40"},
+         [](Codes& c) { c.shape = Shape{2, 21}; });
   refuse(tq::errc::shape_mismatch, {"number of scales", "of 4", "3"},
          [](Codes& c) { c.scales.pop_back(); });
   refuse(tq::errc::shape_mismatch, {"number of zero levels", "of 4", "1"},
@@ -148,9 +146,8 @@ TEST_CASE("parts of weights in groups that do not belong together are refused") 
   CHECK(made([](Codes& c) { c.offsets = {1.0f, 2.0f, 3.0f, -4.0f}; }).offsets()[33] == -4.0f);
   refuse(tq::errc::shape_mismatch, {"number of offsets", "of 4", "1"},
          [](Codes& c) { c.offsets = {1.0f}; });
-  refuse(tq::errc::not_finite, {"finite offsets", "nan", "group 1 of output 1"}, [](Codes& c) {
-    c.offsets = {1.0f, 2.0f, 3.0f, NAN};
-  });
+  refuse(tq::errc::not_finite, {"finite offsets", "nan", "group 1 of output 1"},
+         [](Codes& c) { c.offsets = {1.0f, 2.0f, 3.0f, NAN}; });
   CHECK(std::isnan(coded.scales()[32]));
   refuse(tq::errc::bad_zero_point, {"of integers"}, [](Codes& c) {
     c.map = tq::WeightLevels::of<tq::nf4>();

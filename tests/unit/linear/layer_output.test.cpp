@@ -32,12 +32,10 @@ TEST_CASE("the bounds of a clamp are codes, to nearest even, within those there 
   CHECK(range(4.0f, 10, tq::Clamp::relu6()) == std::array{10, 12});
   CHECK(range(0.001f, 200, tq::Clamp::relu6()) == std::array{200, 255});
   CHECK(range(0.001f, 200, {-3e38f, -1e38f}) == std::array{0, 0});
-  test::raises(tq::errc::bad_argument, {"CodeOutput", "2 to 1"}, [] {
-    CodeOutput(Bytes(0.1f, 3), {2.0f, 1.0f});
-  });
-  test::raises(tq::errc::bad_argument, {"a clamp", "nan"}, [] {
-    CodeOutput(Bytes(0.1f, 3), {std::nanf(""), 1.0f});
-  });
+  test::raises(tq::errc::bad_argument, {"CodeOutput", "2 to 1"},
+               [] { CodeOutput(Bytes(0.1f, 3), {2.0f, 1.0f}); });
+  test::raises(tq::errc::bad_argument, {"a clamp", "nan"},
+               [] { CodeOutput(Bytes(0.1f, 3), {std::nanf(""), 1.0f}); });
 }
 
 TEST_CASE("a requantization has the factors of its scales, and biases in steps") {
@@ -189,9 +187,8 @@ TEST_CASE("floats of sums: scaled, then with their bias, then clamped") {
   CHECK(std::signbit(value(none, -1, 0, 1e-40f)));  // an underflow keeps its sign
   whole.require_finite("here", std::array{1e38f, 0.5f});
   const tq::detail::FloatStage large(2, std::array{1.0f, 1e10f}, {}, {});
-  test::raises(tq::errc::bad_scale, {"here", "1e+30 of x", "1e+10 of weights"}, [&] {
-    large.require_finite("here", std::array{1.0f, 1e30f});
-  });
+  test::raises(tq::errc::bad_scale, {"here", "1e+30 of x", "1e+10 of weights"},
+               [&] { large.require_finite("here", std::array{1.0f, 1e30f}); });
 }
 
 TEST_CASE("codes of rows are those of single sums") {

@@ -72,9 +72,8 @@ TEST_CASE("int16 weights that no product takes are refused") {
   test::raises(tq::errc::shape_mismatch, {"PackedInt16Weights", "[outputs, inputs]", "[6]"},
                [&] { PackedInt16Weights(TensorView<const std::int16_t>(w.data(), Shape{6})); });
   const TensorView<const std::int16_t> view(w.data(), Shape{2, 3});
-  test::raises(tq::errc::shape_mismatch, {"PackedInt16Weights", "0, 1 or 2 zero points", "3"}, [&] {
-    PackedInt16Weights(view, std::array{0, 0, 0});
-  });
+  test::raises(tq::errc::shape_mismatch, {"PackedInt16Weights", "0, 1 or 2 zero points", "3"},
+               [&] { PackedInt16Weights(view, std::array{0, 0, 0}); });
   test::raises(tq::errc::bad_zero_point, {"PackedInt16Weights", "-32768 to 32767", "-32769"},
                [&] { PackedInt16Weights(view, std::array{-32769}); });
   test::raises(tq::errc::bad_argument, {"weights without elements", "2147483648"}, [&] {

@@ -108,13 +108,11 @@ TEST_CASE(
   test::raises(errc::unsupported, {"0 to 4", "5"}, [&] { load(with(12, {5})); });
   test::raises(errc::malformed, {"sizes", "3 outputs of 5 inputs"}, [&] { load(with(12, {1})); });
   test::raises(errc::malformed, {"sizes", "4 outputs"}, [&] { load(with(16, {4})); });
-  test::raises(errc::malformed, {"sizes"}, [&] {
-    load(with(16, {255, 255, 255, 255, 255, 255, 255, 255}));
-  });
+  test::raises(errc::malformed, {"sizes"},
+               [&] { load(with(16, {255, 255, 255, 255, 255, 255, 255, 255})); });
   test::raises(errc::malformed, {"sizes", "7 inputs"}, [&] { load(with(24, {7})); });
-  test::raises(errc::malformed, {"sizes"}, [&] {
-    load(with(24, {255, 255, 255, 255, 255, 255, 255, 255}));
-  });
+  test::raises(errc::malformed, {"sizes"},
+               [&] { load(with(24, {255, 255, 255, 255, 255, 255, 255, 255})); });
   test::raises(errc::bad_zero_point, {"-128 to 127"}, [&] { load(with(40, {127, 1})); });
   // The second of the last pair, of which there is only one.
   test::raises(errc::malformed, {"padded", "1 other"},

@@ -251,13 +251,11 @@ TEST_CASE("QuantizedConv2d: what does not fit is refused before anything is writ
   const auto run = [&](const Shape& from, const Shape& to) {
     layer.forward(TensorView<const float>(c.x.data(), from), TensorView<float>(y.data(), to));
   };
-  test::raises(tq::errc::shape_mismatch, {"QuantizedConv2d", "[images, 4, height, width]"}, [&] {
-    run({2, 3, 7, 6}, c.out());
-  });
+  test::raises(tq::errc::shape_mismatch, {"QuantizedConv2d", "[images, 4, height, width]"},
+               [&] { run({2, 3, 7, 6}, c.out()); });
   test::raises(tq::errc::shape_mismatch, {"four axes", "[8, 42]"}, [&] { run({8, 42}, c.out()); });
-  test::raises(tq::errc::shape_mismatch, {"[2, 6, 5, 5]", "[2, 6, 5, 4]"}, [&] {
-    run(c.in(), {2, 6, 5, 4});
-  });
+  test::raises(tq::errc::shape_mismatch, {"[2, 6, 5, 5]", "[2, 6, 5, 4]"},
+               [&] { run(c.in(), {2, 6, 5, 4}); });
   test::raises(tq::errc::bad_argument, {"at least 3"}, [&] { run({2, 4, 2, 6}, c.out()); });
   CHECK(y == std::vector<float>(y.size(), 3.0f));
 

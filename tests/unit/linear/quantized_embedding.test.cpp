@@ -259,9 +259,8 @@ TEST_CASE("QuantizedEmbedding: floats that no row can hold are refused") {
   test::raises(tq::errc::bad_scale, {"of row 5"}, [&] { QuantizedEmbedding<8>(view(x)); });
   test::raises(tq::errc::shape_mismatch, {"[rows, width]", "[520]"},
                [&] { QuantizedEmbedding<8>(TensorView<const float>(x.data(), Shape{520})); });
-  test::raises(tq::errc::shape_mismatch, {"[rows, width]", "[3, 0]"}, [&] {
-    QuantizedEmbedding<8>(TensorView<const float>(x.data(), Shape{3, 0}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"[rows, width]", "[3, 0]"},
+               [&] { QuantizedEmbedding<8>(TensorView<const float>(x.data(), Shape{3, 0})); });
 }
 
 TEST_CASE(
@@ -274,37 +273,29 @@ TEST_CASE(
   const Indices fine{1, 2, 3};
   for (const std::int64_t bad :
        {std::int64_t{-1}, std::int64_t{rows}, std::numeric_limits<std::int64_t>::max()}) {
-    test::raises(tq::errc::bad_argument, {"below 40", "at 2"}, [&] {
-      e.gather(Indices{1, 2, bad}, to);
-    });
-    test::raises(tq::errc::bad_argument, {"below 40", "at 2"}, [&] {
-      e.bag(Indices{1, 2, bad}, Indices{0, 2}, two);
-    });
+    test::raises(tq::errc::bad_argument, {"below 40", "at 2"},
+                 [&] { e.gather(Indices{1, 2, bad}, to); });
+    test::raises(tq::errc::bad_argument, {"below 40", "at 2"},
+                 [&] { e.bag(Indices{1, 2, bad}, Indices{0, 2}, two); });
   }
   test::raises(tq::errc::shape_mismatch, {"[3, 13]", "[2, 13]"}, [&] { e.gather(fine, two); });
-  test::raises(tq::errc::shape_mismatch, {"[2, 13]", "[3, 13]"}, [&] {
-    e.bag(fine, Indices{0, 2}, to);
-  });
-  test::raises(tq::errc::bad_argument, {"rise from 0", "1 at 0"}, [&] {
-    e.bag(fine, Indices{1, 2}, two);
-  });
-  test::raises(tq::errc::bad_argument, {"rise from 0", "1 at 2"}, [&] {
-    e.bag(fine, Indices{0, 2, 1}, to);
-  });
-  test::raises(tq::errc::bad_argument, {"at most 3", "4 at 1"}, [&] {
-    e.bag(fine, Indices{0, 4}, two);
-  });
-  test::raises(tq::errc::bad_argument, {"every index in a bag", "up to 2 of 3"}, [&] {
-    e.bag(fine, Indices{0, 1, 2}, two, {.include_last_offset = true});
-  });
+  test::raises(tq::errc::shape_mismatch, {"[2, 13]", "[3, 13]"},
+               [&] { e.bag(fine, Indices{0, 2}, to); });
+  test::raises(tq::errc::bad_argument, {"rise from 0", "1 at 0"},
+               [&] { e.bag(fine, Indices{1, 2}, two); });
+  test::raises(tq::errc::bad_argument, {"rise from 0", "1 at 2"},
+               [&] { e.bag(fine, Indices{0, 2, 1}, to); });
+  test::raises(tq::errc::bad_argument, {"at most 3", "4 at 1"},
+               [&] { e.bag(fine, Indices{0, 4}, two); });
+  test::raises(tq::errc::bad_argument, {"every index in a bag", "up to 2 of 3"},
+               [&] { e.bag(fine, Indices{0, 1, 2}, two, {.include_last_offset = true}); });
   test::raises(tq::errc::bad_argument, {"every index in a bag"},
                [&] { e.bag(fine, Indices{}, two); });
   test::raises(tq::errc::bad_argument, {"every index in a bag"},
                [&] { e.bag(Indices{}, Indices{}, two, {.include_last_offset = true}); });
   const std::array weights{1.0f, 2.0f};
-  test::raises(tq::errc::shape_mismatch, {"one for each index", "3", "2"}, [&] {
-    e.bag(fine, Indices{0, 1}, two, {.weights = weights});
-  });
+  test::raises(tq::errc::shape_mismatch, {"one for each index", "3", "2"},
+               [&] { e.bag(fine, Indices{0, 1}, two, {.weights = weights}); });
   CHECK(y == std::vector<float>(3 * width, 5.0f));
 
   // Nothing gives nothing, and bags of nothing are 0.

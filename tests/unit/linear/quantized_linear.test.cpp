@@ -307,9 +307,8 @@ TEST_CASE("layers that cannot be right are refused when they are made") {
                [&] { QuantizedLinear(q, steps, in); });
   test::raises(tq::errc::bad_argument, {"sums of 32 bits", "output 20"},
                [&] { QuantizedLinear(q, steps, in, CodeOutput(Bytes(0.5f, 10))); });
-  test::raises(tq::errc::bad_argument, {"a clamp", "1 to 0"}, [&] {
-    QuantizedLinear(q, {}, in, FloatOutput{tq::Clamp{1.0f, 0.0f}});
-  });
+  test::raises(tq::errc::bad_argument, {"a clamp", "1 to 0"},
+               [&] { QuantizedLinear(q, {}, in, FloatOutput{tq::Clamp{1.0f, 0.0f}}); });
   using Groups = tq::QuantParams<tq::int8, tq::PerGroup<10>, tq::Symmetric>;
   test::raises(tq::errc::unsupported, {"one for each output", "105"},
                [&] { QuantizedLinear(tq::quantize_dynamic<Groups>(p.weights())); });

@@ -27,16 +27,13 @@ void check_refused_products(const Packed& packed, const char* codes, std::int32_
     tq::matmul_integer(tq::TensorView<const X>(x.data(), in), zero_points, packed,
                        tq::TensorView<Sum>(out.data(), to));
   };
-  raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"}, [&] {
-    multiply({3, 2}, {}, {3, 2});
-  });
-  raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"}, [&] {
-    multiply({2, 3}, {0, 0, 0}, {2, 2});
-  });
+  raises(tq::errc::shape_mismatch, {"rows of 3 codes", "[3, 2]"},
+         [&] { multiply({3, 2}, {}, {3, 2}); });
+  raises(tq::errc::shape_mismatch, {"0, 1 or 2 zero points", "3"},
+         [&] { multiply({2, 3}, {0, 0, 0}, {2, 2}); });
   const std::string got = std::to_string(beyond);
-  raises(tq::errc::bad_zero_point, {codes, got.c_str()}, [&] {
-    multiply({2, 3}, {beyond}, {2, 2});
-  });
+  raises(tq::errc::bad_zero_point, {codes, got.c_str()},
+         [&] { multiply({2, 3}, {beyond}, {2, 2}); });
   raises(tq::errc::shape_mismatch, {"[2, 2]", "[2, 3]"}, [&] { multiply({2, 3}, {}, {2, 3}); });
   CHECK(out == std::vector<Sum>(4, 9));
 }

@@ -102,9 +102,8 @@ TEST_CASE("schemes that integer layers do not have are refused, with those that 
 }
 
 TEST_CASE("parts that do not fit each other are refused before they are read") {
-  refuse(errc::shape_mismatch, {"bytes of codes", "[7, 42]"}, [](EncodedTensor& t) {
-    t.shape = Shape{7, 42};
-  });
+  refuse(errc::shape_mismatch, {"bytes of codes", "[7, 42]"},
+         [](EncodedTensor& t) { t.shape = Shape{7, 42}; });
   refuse(errc::shape_mismatch, {"8 scales"}, [](EncodedTensor& t) { t.shape = Shape{8, 35}; });
   refuse(errc::bad_axis, {"per_channel"}, [](EncodedTensor& t) { t.spec.axis = 2; });
   refuse(errc::bad_argument, {"scales", "another type"},

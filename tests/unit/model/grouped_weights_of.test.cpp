@@ -94,9 +94,8 @@ TEST_CASE("schemes that weights in groups do not have are refused, with those th
 }
 
 TEST_CASE("parts of groups that do not fit each other are refused before they are read") {
-  refuse(errc::shape_mismatch, {"bytes of codes"}, [](EncodedTensor& t) {
-    t.shape = Shape{outputs, 89};
-  });
+  refuse(errc::shape_mismatch, {"bytes of codes"},
+         [](EncodedTensor& t) { t.shape = Shape{outputs, 89}; });
   refuse(errc::shape_mismatch, {"scales", "111"}, [](EncodedTensor& t) { t.spec.group_size = 64; });
   refuse(errc::bad_group_size, {"group_size"}, [](EncodedTensor& t) { t.spec.group_size = 0; });
   refuse(errc::bad_argument, {"zero points"}, [](EncodedTensor& t) {

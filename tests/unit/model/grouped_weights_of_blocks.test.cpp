@@ -143,9 +143,8 @@ TEST_CASE("weights of blocks take the bits of their codes, and survive as bytes"
 TEST_CASE("blocks that do not fit the shape of weights are refused") {
   const std::vector<std::uint8_t> bytes(18);
   for (const gguf::Type type : {gguf::Type::q4_0, gguf::Type::iq4_nl})
-    test::raises(errc::shape_mismatch, {"36 bytes of blocks", "got 18"}, [&] {
-      (void)grouped_weights_of_blocks(type, bytes, Shape{2, 32});
-    });
+    test::raises(errc::shape_mismatch, {"36 bytes of blocks", "got 18"},
+                 [&] { (void)grouped_weights_of_blocks(type, bytes, Shape{2, 32}); });
   test::raises(errc::shape_mismatch, {"[outputs, inputs]"},
                [&] { (void)grouped_weights_of_blocks(gguf::Type::q4_0, bytes, Shape{32}); });
 }
@@ -157,8 +156,7 @@ TEST_CASE("scales that are not finite are refused with the number of their block
       const gguf::TypeInfo& info = gguf::info_of(type);
       std::vector<std::uint8_t> blocks(2 * info.bytes);
       blocks[info.bytes + 1] = high;
-      test::raises(errc::bad_scale, {"expected finite scales", "in block 1"}, [&] {
-        (void)grouped_weights_of_blocks(type, blocks, Shape{2, info.elements});
-      });
+      test::raises(errc::bad_scale, {"expected finite scales", "in block 1"},
+                   [&] { (void)grouped_weights_of_blocks(type, blocks, Shape{2, info.elements}); });
     }
 }

@@ -244,9 +244,8 @@ TEST_CASE("bad calls are refused, and do nothing") {
                [&] { (void)quantizer.quantize("encoder.fc1", noise(3, 1)); });
   quantizer.finalize();
   const float infinity = std::numeric_limits<float>::infinity();
-  test::raises(errc::not_finite, {"encoder.fc1", "got inf at element 1"}, [&] {
-    (void)quantizer.quantize("encoder.fc1", std::vector<float>{1, infinity});
-  });
+  test::raises(errc::not_finite, {"encoder.fc1", "got inf at element 1"},
+               [&] { (void)quantizer.quantize("encoder.fc1", std::vector<float>{1, infinity}); });
   CHECK(quantizer.summary().nodes.at(0).error.count == 0);
   CHECK(quantizer.quantize("encoder.fc1", std::vector<float>{}).codes.size() == 0);
   CHECK(quantizer.quantize("encoder.fc1", std::vector<float>{1}).codes.size() == 1);

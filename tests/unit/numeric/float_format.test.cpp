@@ -87,7 +87,7 @@ void check_rounding(const R& r, std::uint32_t step) {
     for (std::uint32_t c = 0; c < 65536; c += step)
       check_value<T>(static_cast<float>(half->value(c)), r, c, failed, first);
   const std::vector<double> marks = oracle::marks(oracle::cached_format<T>());
-  for (std::size_t i = 0; i<marks.size(); i += marks.size()> 2000 ? 17 : 1)
+  for (std::size_t i = 0; i < marks.size(); i += marks.size() > 2000 ? 17 : 1)
     for (int d = -2; d <= 2; ++d)
       check_value<T>(inputs::nudge(static_cast<float>(marks[i]), d), r, i, failed, first);
   inputs::Random random(1);
@@ -147,7 +147,7 @@ void check_double(const R& r) {
     }
   };
   const std::vector<double> marks = oracle::marks(f);
-  for (std::size_t i = 0; i<marks.size(); i += marks.size()> 2000 ? 5 : 1) {
+  for (std::size_t i = 0; i < marks.size(); i += marks.size() > 2000 ? 5 : 1) {
     check(marks[i]);
     check(std::nextafter(marks[i], 1e300));
     check(std::nextafter(marks[i], -1e300));

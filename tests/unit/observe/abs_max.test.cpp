@@ -58,10 +58,8 @@ TEST_CASE("columns have the magnitudes of their values", "[abs_max]") {
 
 TEST_CASE("states of magnitudes that no stream leads to are refused", "[abs_max]") {
   for (const float bad : {-1.0f, nan_value, inf})
-    test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [&] {
-      (void)tq::AbsMax::from_state({bad, 1, 0, 0});
-    });
-  test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"}, [] {
-    (void)tq::AbsMax::from_state({1, 0, 0, 0});
-  });
+    test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"},
+                 [&] { (void)tq::AbsMax::from_state({bad, 1, 0, 0}); });
+  test::raises(tq::errc::malformed, {"tq::AbsMax::from_state"},
+               [] { (void)tq::AbsMax::from_state({1, 0, 0, 0}); });
 }

@@ -214,9 +214,8 @@ TEST_CASE("an observer refuses what does not fit", "[observer]") {
   test::raises(tq::errc::bad_axis, {"tq::Observer::observe", "per_channel", "[6]"},
                [&] { o.observe(x); });
   o.observe(tq::ConstTensorView(x.data(), {2, 3}));
-  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 2"}, [&] {
-    o.observe(tq::ConstTensorView(x.data(), {3, 2}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 2"},
+               [&] { o.observe(tq::ConstTensorView(x.data(), {3, 2})); });
   other.observe(tq::ConstTensorView(x.data(), {3, 2}));
   test::raises(tq::errc::shape_mismatch, {"tq::Observer::merge", "3", "got 2"},
                [&] { o.merge(other); });
@@ -299,9 +298,8 @@ TEST_CASE("a batch in parts gives the slots of the whole", "[observer]") {
   check_parts(tq::PerBlock<2, 3>{}, 2, 6);
   tq::Observer<tq::MinMax, tq::PerChannel<1>> o;
   o.begin({2, 3});
-  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"}, [&] {
-    o.begin({2, 4});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::Observer::observe", "3", "got 4"},
+               [&] { o.begin({2, 4}); });
 }
 
 namespace {

@@ -180,26 +180,16 @@ TEST_CASE("impossible states of a percentile are refused", "[percentile]") {
   CHECK(tq::Percentile::from_state(few).state() == few);
   CHECK(tq::Percentile::from_state(many).state() == many);
   CHECK(tq::Percentile::from_state({}) == tq::Percentile());
-  refused(
-      few, [](State& s) { std::swap(s.values.front(), s.values.back()); }, "ascending");
-  refused(
-      few, [](State& s) { s.values.back() = inf; }, "finite");
-  refused(
-      few, [](State& s) { s.values[50] = nan_value; }, "finite");
-  refused(
-      few, [](State& s) { s.values.resize(capacity + 1, 9.0f); }, "4096");
-  refused(
-      few, [](State& s) { s.nan = ~std::uint64_t{0} - 50; }, "2^64");
-  refused(
-      few, [&](State& s) { s.histogram = many.histogram; }, "both");
-  refused(
-      many, [](State& s) { ++s.histogram->nan; }, "finite values");
-  refused(
-      many, [](State& s) { ++s.histogram->infinite; }, "finite values");
-  refused(
-      many, [](State& s) { ++s.histogram->first; }, "first bin");
-  refused(
-      many, [](State& s) { s.infinite = ~std::uint64_t{0}; }, "2^64");
+  refused(few, [](State& s) { std::swap(s.values.front(), s.values.back()); }, "ascending");
+  refused(few, [](State& s) { s.values.back() = inf; }, "finite");
+  refused(few, [](State& s) { s.values[50] = nan_value; }, "finite");
+  refused(few, [](State& s) { s.values.resize(capacity + 1, 9.0f); }, "4096");
+  refused(few, [](State& s) { s.nan = ~std::uint64_t{0} - 50; }, "2^64");
+  refused(few, [&](State& s) { s.histogram = many.histogram; }, "both");
+  refused(many, [](State& s) { ++s.histogram->nan; }, "finite values");
+  refused(many, [](State& s) { ++s.histogram->infinite; }, "finite values");
+  refused(many, [](State& s) { ++s.histogram->first; }, "first bin");
+  refused(many, [](State& s) { s.infinite = ~std::uint64_t{0}; }, "2^64");
   refused(
       many,
       [](State& s) {

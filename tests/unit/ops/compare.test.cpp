@@ -83,9 +83,8 @@ TEST_CASE("shapes must agree", "[compare]") {
   const std::vector<float> a(6), b(5);
   test::raises(tq::errc::shape_mismatch, {"tq::compare", "[6]", "got [5]"},
                [&] { (void)tq::compare(a, b); });
-  test::raises(tq::errc::shape_mismatch, {"tq::compare", "6", "got 5"}, [&] {
-    (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), b);
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::compare", "6", "got 5"},
+               [&] { (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), b); });
   test::raises(tq::errc::shape_mismatch, {"tq::compare", "[2, 3]", "[3, 2]"}, [&] {
     (void)tq::compare(tq::ConstTensorView(a.data(), {2, 3}), tq::ConstTensorView(a.data(), {3, 2}));
   });

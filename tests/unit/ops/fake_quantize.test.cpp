@@ -24,9 +24,8 @@ TEST_CASE("bad input to fake_quantize is refused before anything is written", "[
   const Whole p(1.0f);
   test::raises(tq::errc::shape_mismatch, {"tq::fake_quantize", "6", "got 5"},
                [&] { tq::fake_quantize(m, p, small); });
-  test::raises(tq::errc::shape_mismatch, {"tq::fake_quantize", "[2, 3]", "[3, 2]"}, [&] {
-    tq::fake_quantize(m, p, tq::TensorView<float>(out.data(), {3, 2}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::fake_quantize", "[2, 3]", "[3, 2]"},
+               [&] { tq::fake_quantize(m, p, tq::TensorView<float>(out.data(), {3, 2})); });
   const tq::QuantParams<tq::int8, tq::PerChannel<5>, tq::Symmetric> axis({}, {1.0f});
   test::raises(tq::errc::bad_axis, {"tq::fake_quantize", "per_channel"},
                [&] { tq::fake_quantize(m, axis, out); });

@@ -101,13 +101,11 @@ TEST_CASE("bad input to quantize is refused before anything is written", "[ops]"
   };
   test::raises(tq::errc::shape_mismatch, {"tq::quantize", "expected", "6", "got 5"},
                [&] { tq::quantize(m, p, small); });
-  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [3, 2]"}, [&] {
-    tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {3, 2}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::quantize", "[2, 3]", "got [3, 2]"},
+               [&] { tq::quantize(m, p, tq::TensorView<std::int8_t>(out.data(), {3, 2})); });
   test::raises(tq::errc::shape_mismatch,
-               {"tq::quantize", "per_channel", "[3, 2]", "expects 3", "got 2"}, [&] {
-                 tq::quantize(tq::ConstTensorView(x.data(), {3, 2}), p, out);
-               });
+               {"tq::quantize", "per_channel", "[3, 2]", "expects 3", "got 2"},
+               [&] { tq::quantize(tq::ConstTensorView(x.data(), {3, 2}), p, out); });
   const P<tq::int8, tq::PerChannel<2>> axis({}, {1.0f, 1.0f});
   test::raises(tq::errc::bad_axis, {"tq::quantize", "per_channel", "[2, 3]"},
                [&] { tq::quantize(m, axis, out); });
@@ -188,7 +186,6 @@ TEST_CASE("packed codes in memory of the caller's, there and back", "[ops]") {
                [&] { tq::quantize(m, p, std::span(bytes).first(92)); });
   test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "bytes of codes of 93", "got 92"},
                [&] { tq::dequantize(std::span(bytes).first(92), p, out); });
-  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "expects 37", "got 5"}, [&] {
-    tq::dequantize(bytes, p, tq::TensorView<float>(y.data(), {37, 5}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::dequantize", "expects 37", "got 5"},
+               [&] { tq::dequantize(bytes, p, tq::TensorView<float>(y.data(), {37, 5})); });
 }

@@ -36,9 +36,8 @@ TEST_CASE("patches are the inputs of every place of a convolution") {
         if (patches.view().data()[at++] != expected)
           FAIL("place " << i << ", input " << c << ' ' << k);
       }
-  test::raises(tq::errc::shape_mismatch, {"[images, channels, height, width]", "[6, 35]"}, [&] {
-    (void)tq::conv_patches(tq::ConstTensorView(x.data(), {6, 35}), kernel);
-  });
+  test::raises(tq::errc::shape_mismatch, {"[images, channels, height, width]", "[6, 35]"},
+               [&] { (void)tq::conv_patches(tq::ConstTensorView(x.data(), {6, 35}), kernel); });
   test::raises(tq::errc::bad_argument, {"tq::ConvGeometry", "got 5"}, [&] {
     (void)tq::conv_patches(tq::ConstTensorView(x.data(), {n, channels, height, width}), {6, 1});
   });

@@ -57,9 +57,8 @@ TEST_CASE("a FloatHessian refuses other shapes and impossible states") {
   const std::vector<float> x(6);
   raises(tq::errc::bad_argument, {"inputs, got 0"}, [] { tq::FloatHessian h(0); });
   tq::FloatHessian h(3);
-  raises(tq::errc::shape_mismatch, {"[..., 3], got [3, 2]"}, [&] {
-    h.add(tq::ConstTensorView(x.data(), {3, 2}));
-  });
+  raises(tq::errc::shape_mismatch, {"[..., 3], got [3, 2]"},
+         [&] { h.add(tq::ConstTensorView(x.data(), {3, 2})); });
   raises(tq::errc::shape_mismatch, {"3 inputs, got 2"}, [&] { h.merge(tq::FloatHessian(2)); });
   const auto refuses = [&](const char* text, tq::FloatHessian::State bad) {
     raises(tq::errc::malformed, {text},

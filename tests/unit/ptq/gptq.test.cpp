@@ -336,12 +336,10 @@ TEST_CASE("error feedback refuses what does not fit") {
   Layer l(3, 40, 50, 31);
   const tq::HessianFactor f = tq::factor(l.h);
   const W4 params = tq::calibrate<W4>(l.view());
-  raises(tq::errc::shape_mismatch, {"[outputs, 40]", "got [4, 30]"}, [&] {
-    static_cast<void>(tq::gptq(tq::ConstTensorView(l.w.data(), {4, 30}), f, params));
-  });
-  raises(tq::errc::shape_mismatch, {"tq::gptq"}, [&] {
-    static_cast<void>(tq::gptq(tq::ConstTensorView(l.w.data(), {2, 40}), f, params));
-  });
+  raises(tq::errc::shape_mismatch, {"[outputs, 40]", "got [4, 30]"},
+         [&] { static_cast<void>(tq::gptq(tq::ConstTensorView(l.w.data(), {4, 30}), f, params)); });
+  raises(tq::errc::shape_mismatch, {"tq::gptq"},
+         [&] { static_cast<void>(tq::gptq(tq::ConstTensorView(l.w.data(), {2, 40}), f, params)); });
   raises(tq::errc::bad_argument, {"tq::gptq", "comes back to group"},
          [&] { static_cast<void>(tq::gptq<W4>(l.view(), f, tq::DynamicGroups{})); });
   using Tiles = tq::QuantParams<tq::uint4, tq::PerBlock<2, 4>, tq::Asymmetric>;

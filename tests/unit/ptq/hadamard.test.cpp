@@ -118,9 +118,8 @@ TEST_CASE("rotations refuse orders without a matrix, and other inputs") {
   raises(tq::errc::bad_group_size, {"got 16 of 40 inputs"},
          [] { tq::Hadamard(40, {.block = 16}); });
   raises(tq::errc::bad_group_size, {"got 0 of 0"}, [] { tq::Hadamard(0); });
-  raises(tq::errc::bad_argument, {"signs of 1 or -1, got 0 for input 1"}, [] {
-    tq::Hadamard(std::vector<std::int8_t>{1, 0});
-  });
+  raises(tq::errc::bad_argument, {"signs of 1 or -1, got 0 for input 1"},
+         [] { tq::Hadamard(std::vector<std::int8_t>{1, 0}); });
   const Layer l(2, 12, 1);
   const tq::Hadamard h(24);
   raises(tq::errc::shape_mismatch, {"tq::Hadamard::rotate", "24"},

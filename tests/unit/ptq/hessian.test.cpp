@@ -131,9 +131,8 @@ TEST_CASE("a Hessian refuses what it cannot hold, and adds nothing then") {
   tq::Hessian h(ranges_of(view));
   h.add(view);
   const tq::Hessian before = h;
-  raises(tq::errc::shape_mismatch, {"[..., 4], got [2, 5]"}, [&] {
-    h.add(tq::ConstTensorView(x.data(), {2, 5}));
-  });
+  raises(tq::errc::shape_mismatch, {"[..., 4], got [2, 5]"},
+         [&] { h.add(tq::ConstTensorView(x.data(), {2, 5})); });
   x[2999 * 4 + 1] = 1000.0f;
   raises(tq::errc::out_of_range, {"in input 1", "got 1000"}, [&] { h.add(view); });
   x[2999 * 4 + 1] = 0.0f;

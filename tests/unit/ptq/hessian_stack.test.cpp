@@ -90,9 +90,8 @@ TEST_CASE("tokens that do not fit a stack change nothing") {
   const Stack before = h;
   x[all - 2] = 1e6f;  // of the last group
   CHECK_THROWS_AS(h.add(view_of(x, all)), tq::error);
-  test::raises(tq::errc::shape_mismatch, {"[..., 30]", "5 groups of 6 inputs", "[50, 24]"}, [&] {
-    h.add(tq::ConstTensorView(x.data(), {50, 24}));
-  });
+  test::raises(tq::errc::shape_mismatch, {"[..., 30]", "5 groups of 6 inputs", "[50, 24]"},
+               [&] { h.add(tq::ConstTensorView(x.data(), {50, 24})); });
   test::raises(tq::errc::shape_mismatch, {"expected 5 groups, got 3"},
                [&] { h.merge(Stack(3, range)); });
   CHECK(h == before);

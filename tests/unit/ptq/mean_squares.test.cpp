@@ -102,9 +102,8 @@ TEST_CASE("mean squares refuse other inputs and states that no tokens lead to") 
   CHECK(squares.mean(0) == 0.0);
   squares.add(tq::ConstTensorView(x.data(), {5, 4}));
   const tq::MeanSquares before = squares;
-  raises(tq::errc::shape_mismatch, {"[..., 4], got [4, 5]"}, [&] {
-    squares.add(tq::ConstTensorView(x.data(), {4, 5}));
-  });
+  raises(tq::errc::shape_mismatch, {"[..., 4], got [4, 5]"},
+         [&] { squares.add(tq::ConstTensorView(x.data(), {4, 5})); });
   raises(tq::errc::shape_mismatch, {"expected 4 inputs, got 5"},
          [&] { squares.merge(tq::MeanSquares(5)); });
   CHECK(squares == before);

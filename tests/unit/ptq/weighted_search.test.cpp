@@ -136,9 +136,8 @@ TEST_CASE("a weighted search refuses what does not fit") {
   using test::raises;
   using Params = tq::QuantParams<tq::uint3, tq::PerGroup<16>, tq::Asymmetric>;
   Weights x(10);
-  raises(tq::errc::bad_argument, {"importances", "input 1"}, [] {
-    tq::WeightedSearch search(std::vector<double>{1, -1});
-  });
+  raises(tq::errc::bad_argument, {"importances", "input 1"},
+         [] { tq::WeightedSearch search(std::vector<double>{1, -1}); });
   raises(tq::errc::no_data, {"Hessian of tokens"},
          [] { tq::WeightedSearch search{tq::FloatHessian(3)}; });
   const tq::WeightedSearch other(std::vector<double>(4, 1.0));

@@ -115,10 +115,7 @@ TEST_CASE(
     damage(bad);
     return refused(code, [&] { (void)to_quantized<Params>(std::move(bad)); });
   };
-  CHECK(has(damaged(errc::bad_argument,
-                    [](auto& t) {
-                      t.scales = Scales<float>{1, 1};
-                    }),
+  CHECK(has(damaged(errc::bad_argument, [](auto& t) { t.scales = Scales<float>{1, 1}; }),
             "expected scales as int4"));
   damaged(errc::bad_argument, [](auto& t) { t.zero_points = {}; });
   damaged(errc::shape_mismatch, [](auto& t) { t.scales = Scales<float16>({0x3c00}); });

@@ -214,10 +214,7 @@ TEST_CASE("damaged parts are refused before anything is read") {
     damage(bad);
     return refused(code, [&] { (void)decode(bad); });
   };
-  CHECK(has(refuse(errc::shape_mismatch,
-                   [](auto& t) {
-                     t.scales = Scales<float>{1, 2, 3};
-                   }),
+  CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.scales = Scales<float>{1, 2, 3}; }),
             "expected 4 scales for shape [4, 16] as int4 per_channel(axis 0) asymmetric, got 3"));
   CHECK(has(refuse(errc::shape_mismatch, [](auto& t) { t.codes = Buffer<std::byte>(31); }),
             "expected 32 bytes of codes"));
@@ -231,10 +228,7 @@ TEST_CASE("damaged parts are refused before anything is read") {
   refuse(errc::shape_mismatch, [&](auto& t) { t.offsets = t.scales; });
   refuse(errc::bad_scale, [](auto& t) { t.scales = Scales<float>{1, std::nanf(""), 1, 1}; });
   refuse(errc::bad_scale, [](auto& t) { t.scales = Scales<float>{1, 0, 1, 1}; });
-  CHECK(has(refuse(errc::bad_argument,
-                   [](auto& t) {
-                     t.scales = Scales<float16>({1, 1, 1, 1});
-                   }),
+  CHECK(has(refuse(errc::bad_argument, [](auto& t) { t.scales = Scales<float16>({1, 1, 1, 1}); }),
             "expected scales as int4"));
   refuse(errc::bad_axis, [](auto& t) { t.spec.axis = 2; });
   refuse(errc::unknown_name, [](auto& t) { t.spec.type = "int1"; });

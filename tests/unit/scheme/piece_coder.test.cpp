@@ -336,9 +336,8 @@ TEST_CASE("NaN and infinities of halves and float64 are counted") {
   std::vector<double> x(40, 1.0);
   x[7] = 1e300;  // infinite as float32
   x[8] = std::numeric_limits<double>::quiet_NaN();
-  const auto text = test::refused(errc::not_finite, [&] {
-    (void)encode(TensorView<const double>(x.data(), {4, 10}), s);
-  });
+  const auto text = test::refused(
+      errc::not_finite, [&] { (void)encode(TensorView<const double>(x.data(), {4, 10}), s); });
   CHECK(test::has(text, "1 NaN and 1 infinite among 40"));
   Coder coder;
   coder.start(s, Shape{4, 10});

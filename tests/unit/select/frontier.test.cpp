@@ -383,9 +383,8 @@ TEST_CASE("bytes that doubles do not tell apart are told apart") {
   CHECK(f.least_error({large + 2, infinity, infinity}).cost == SelectionCost{large + 2, 2, 0});
   CHECK(f.least_error({large + 3, infinity, infinity}).cost == SelectionCost{large + 3, 1, 0});
   CHECK(f.fewest_bytes().cost.bytes == large + 2);
-  test::raises(errc::unsupported, {"finite"}, [] {
-    (void)SelectionFrontier({{{{1, 1e308, 0}}, {{1, 1e308, 0}}}});
-  });
+  test::raises(errc::unsupported, {"finite"},
+               [] { (void)SelectionFrontier({{{{1, 1e308, 0}}, {{1, 1e308, 0}}}}); });
 }
 
 TEST_CASE("the price is the error that a byte saves") {

@@ -83,9 +83,8 @@ TEST_CASE("tensors of zeros lose nothing, and misfits are refused") {
   CHECK(node.candidates.at(1).error == 0);
   CHECK(node.candidates.at(1).seconds == 0);
   std::vector<float> back(63);
-  test::raises(tq::errc::shape_mismatch, {"expected 64 values, got 63"}, [&] {
-    (void)tq::measured_candidate(coder, schemes[0], zeros, {2, 32}, back);
-  });
+  test::raises(tq::errc::shape_mismatch, {"expected 64 values, got 63"},
+               [&] { (void)tq::measured_candidate(coder, schemes[0], zeros, {2, 32}, back); });
   tq::ErrorMetrics exact;
   CHECK(tq::relative_error(exact) == 0);
   exact.sqnr_db = 20;

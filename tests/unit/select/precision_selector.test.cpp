@@ -230,9 +230,8 @@ TEST_CASE("priors fill in for what was not measured, and say so") {
   const PrecisionSelection s = PrecisionSelector({{a}}).select(in_bits(4));
   CHECK(s.nodes[0].choice.evidence == tq::Evidence::prior);
   CHECK(test::has(s.nodes[0].reason, "not measured, by a prior"));
-  test::raises(errc::bad_argument, {"above 0"}, [&] {
-    (void)tq::add_prior(a, {tq::OperationKind::relu, "int2", 1, 0}, 1);
-  });
+  test::raises(errc::bad_argument, {"above 0"},
+               [&] { (void)tq::add_prior(a, {tq::OperationKind::relu, "int2", 1, 0}, 1); });
   PrecisionNode empty{"e", 10, {}};
   test::raises(errc::no_data, {"float"}, [&] { (void)tq::add_prior(empty, priors[0], 5); });
 }

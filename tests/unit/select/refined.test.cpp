@@ -108,15 +108,12 @@ TEST_CASE("tied nodes change together, and without effort nothing changes") {
   CHECK(to.loss <= from.loss);
   CHECK(schemes(tq::refined(selector, from, 3000, together, {0, 2, 16}).selection) ==
         schemes(from.selection));
-  test::raises(tq::errc::bad_argument, {"\"a\"", "\"c\"", "tied"}, [&] {
-    (void)selector.chosen({1, 1, 2});
-  });
-  test::raises(tq::errc::shape_mismatch, {"each of 3 nodes, got 2"}, [&] {
-    (void)selector.chosen({1, 1});
-  });
-  test::raises(tq::errc::bad_argument, {"4 candidates", "number 4"}, [&] {
-    (void)selector.chosen({1, 4, 1});
-  });
+  test::raises(tq::errc::bad_argument, {"\"a\"", "\"c\"", "tied"},
+               [&] { (void)selector.chosen({1, 1, 2}); });
+  test::raises(tq::errc::shape_mismatch, {"each of 3 nodes, got 2"},
+               [&] { (void)selector.chosen({1, 1}); });
+  test::raises(tq::errc::bad_argument, {"4 candidates", "number 4"},
+               [&] { (void)selector.chosen({1, 4, 1}); });
 }
 
 TEST_CASE("what is refined is never worse, never larger, and near the best of all") {

@@ -261,9 +261,8 @@ TEST_CASE("activations that give no scale are refused with the layer") {
   test::raises(errc::no_data, {"expected activations by its name", "`exclude`"},
                [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", w4a4); });
   for (const float bad : {NAN, HUGE_VALF, -HUGE_VALF}) {
-    test::raises(errc::not_finite, {"\"x\"", "expected finite activations"}, [&] {
-      (void)ActivationRanges({{"x", {std::abs(bad), 4}}});
-    });
+    test::raises(errc::not_finite, {"\"x\"", "expected finite activations"},
+                 [&] { (void)ActivationRanges({{"x", {std::abs(bad), 4}}}); });
     fs::create_directories(folder / "bad");
     io::write_safetensors(folder / "bad" / "a.safetensors",
                           std::vector<io::Tensor>{floats_of("fc", {2, 2}, {1, 2, bad, 4})}, {});

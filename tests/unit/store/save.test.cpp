@@ -193,9 +193,8 @@ TEST_CASE("what cannot be saved is refused, and the file that was there stays") 
   };
   damaged(errc::shape_mismatch, "bytes of codes", [](EncodedTensor& e) { e.codes = {}; });
   damaged(errc::shape_mismatch, "scales", [](EncodedTensor& e) { e.scales = {}; });
-  damaged(errc::bad_argument, "scales", [](EncodedTensor& e) {
-    e.scales = Scales<float16>({1, 1, 1, 1});
-  });
+  damaged(errc::bad_argument, "scales",
+          [](EncodedTensor& e) { e.scales = Scales<float16>({1, 1, 1, 1}); });
   damaged(errc::shape_mismatch, "zero points",
           [](EncodedTensor& e) { e.zero_points = ZeroPoints<int4>(std::vector<std::int32_t>{1}); });
   damaged(errc::unknown_name, "int44", [](EncodedTensor& e) { e.spec.type = "int44"; });
@@ -204,11 +203,9 @@ TEST_CASE("what cannot be saved is refused, and the file that was there stays") 
     e.spec.symmetry = "symmetric_narrow";
     e.codes.data()[20] = std::byte{0x80};
   });
-  test::raises(errc::bad_argument, {"a name ending in .safetensors, got \"m.npz\""}, [&] {
-    save(folder / "m.npz", {{"w", q}});
-  });
-  test::raises(errc::io_failure, {"nowhere"}, [&] {
-    save(folder / "nowhere/m.safetensors", {{"w", q}});
-  });
+  test::raises(errc::bad_argument, {"a name ending in .safetensors, got \"m.npz\""},
+               [&] { save(folder / "m.npz", {{"w", q}}); });
+  test::raises(errc::io_failure, {"nowhere"},
+               [&] { save(folder / "nowhere/m.safetensors", {{"w", q}}); });
   CHECK(folder.file_count() == 1);
 }

@@ -371,17 +371,15 @@ TEST_CASE("FakeQuantize: outputs and gradients of another shape are refused") {
   std::vector<float> good(4, 9.0f), bad(3, 9.0f);
   const std::vector<float> gy(4, 1.0f), short_gy(5, 1.0f);
   test::raises(errc::shape_mismatch, {"tq::FakeQuantize::forward"}, [&] { layer.forward(x, bad); });
-  test::raises(errc::shape_mismatch, {}, [&] {
-    layer.forward(x, TensorView<float>(good.data(), Shape{4, 1}));
-  });
+  test::raises(errc::shape_mismatch, {},
+               [&] { layer.forward(x, TensorView<float>(good.data(), Shape{4, 1})); });
   test::raises(errc::shape_mismatch, {}, [&] { std::as_const(layer).forward(x, bad); });
   test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"},
                [&] { layer.backward(x, gy, bad); });
   test::raises(errc::shape_mismatch, {"tq::FakeQuantize::backward"},
                [&] { layer.backward(x, short_gy, good); });
-  test::raises(errc::shape_mismatch, {}, [&] {
-    layer.backward(x, ConstTensorView(gy.data(), Shape{1, 4}), good);
-  });
+  test::raises(errc::shape_mismatch, {},
+               [&] { layer.backward(x, ConstTensorView(gy.data(), Shape{1, 4}), good); });
   CHECK(good == std::vector<float>(4, 9.0f));
   CHECK(bad == std::vector<float>(3, 9.0f));
   CHECK(same_state(layer, state));

@@ -90,9 +90,8 @@ TEST_CASE("FakeQuantize: under RaiseNan a NaN is refused before anything changes
   using N = tq::Numerics<tq::NearestEven, tq::Divide, tq::RaiseNan>;
   tq::FakeQuantize<Params, tq::MinMax, tq::ClippedStraightThrough, tq::MinMaxCalibrator, N> layer;
   std::vector<float> y(2, 5);
-  test::raises(errc::not_finite, {"forward", "NaN"}, [&] {
-    layer.forward(std::vector<float>{1, nan_value}, y);
-  });
+  test::raises(errc::not_finite, {"forward", "NaN"},
+               [&] { layer.forward(std::vector<float>{1, nan_value}, y); });
   CHECK(layer.batches() == 0);
   CHECK(layer.observer().batches() == 0);
   CHECK_FALSE(layer.ready());

@@ -41,20 +41,21 @@ static_assert(TransformingGradient<DoReFa> && !LearningGradient<DoReFa>);
 // and both need float32 scales.
 template <class G>
 constexpr bool without_zero_point =
-    GradientFor<G, Params<int4>>&& GradientFor<G, Params<int8, SymmetricNarrow>> &&
+    GradientFor<G, Params<int4>> && GradientFor<G, Params<int8, SymmetricNarrow>> &&
     !GradientFor<G, Params<int8, Asymmetric>> && !GradientFor<G, Params<int8, SymmetricHalf>> &&
     !GradientFor<G, Params<int4, Symmetric, float16>> &&
     !GradientFor<G, Params<int4, Symmetric, float8_e8m0fnu>>;
 template <class G>
 constexpr bool with_zero_point =
-    GradientFor<G, Params<int4, Asymmetric>>&& GradientFor<G, Params<uint8, SymmetricHalf>> &&
+    GradientFor<G, Params<int4, Asymmetric>> && GradientFor<G, Params<uint8, SymmetricHalf>> &&
     !GradientFor<G, Params<int4>> && !GradientFor<G, Params<float8_e4m3fn>> &&
     !GradientFor<G, Params<int4, Asymmetric, float16>>;
 template <class G>
-constexpr bool everywhere = GradientFor<G, Params<int4>>&&
-    GradientFor<G, Params<uint8, Asymmetric>>&& GradientFor<G, Params<float8_e4m3fn>>&&
-        GradientFor<G, Params<nf4>>&& GradientFor<G, Params<int8, Symmetric, float16>>&&
-            GradientFor<G, Params<float4_e2m1fn, Symmetric, float8_e8m0fnu>>;
+constexpr bool everywhere =
+    GradientFor<G, Params<int4>> && GradientFor<G, Params<uint8, Asymmetric>> &&
+    GradientFor<G, Params<float8_e4m3fn>> && GradientFor<G, Params<nf4>> &&
+    GradientFor<G, Params<int8, Symmetric, float16>> &&
+    GradientFor<G, Params<float4_e2m1fn, Symmetric, float8_e8m0fnu>>;
 
 static_assert(everywhere<StraightThrough> && everywhere<ClippedStraightThrough> &&
               everywhere<StrictStraightThrough> && everywhere<Ewgs<ClippedStraightThrough>>);

@@ -22,7 +22,7 @@ concept HistogramFor = HistogramAccumulator<Acc> && RangeFor<Acc, Params>;
 
 /// Values or a histogram from which ranges for `Params` can be chosen.
 template <class Acc, class Params>
-concept SampleFor = RangeFor<Acc, Params> &&(HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
+concept SampleFor = RangeFor<Acc, Params> && (HistogramAccumulator<Acc> || SampleAccumulator<Acc>);
 
 namespace detail {
 

@@ -162,7 +162,7 @@ template <ValueFormat F, Rounding R, OverflowPolicy O>
 
 /// The quantizer of `Params` under numerics N.
 template <AnyParams Params, NumericsPolicy N>
-requires ExactInFloat32<typename Params::type>
+  requires ExactInFloat32<typename Params::type>
 [[nodiscard]] QuantizerGrid quantizer_grid() {
   using T = typename Params::type;
   using R = typename N::rounding_type;

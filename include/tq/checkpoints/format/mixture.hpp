@@ -24,9 +24,9 @@ namespace tq::format {
 /// A format whose configuration can give each layer a scheme of its own.
 template <class F>
 concept Mixable = io::WritableFormat<F> &&
-    requires(std::span<const io::SchemeLayers<F>> parts, const io::WrittenModel& m) {
-  { F::mixed_config(parts, m) } -> std::same_as<io::Json>;
-};
+                  requires(std::span<const io::SchemeLayers<F>> parts, const io::WrittenModel& m) {
+                    { F::mixed_config(parts, m) } -> std::same_as<io::Json>;
+                  };
 
 /// Schemes of F for the layers of a model; layers without one stay floats. Layers that engines fuse
 /// have one scheme. `measure_checkpoint` and `PrecisionSelector` find the best mixture of a size.
@@ -54,11 +54,11 @@ struct mixture {
     return std::ranges::any_of(layers, [](const auto& l) { return l.second.needs_set_abs_max(); });
   }
   /// The module of the stack that has the weight of an expert, as F says.
-  [[nodiscard]] static std::string stack_of(std::string_view module,
-                                            std::string_view model_type) requires requires {
-    F::stack_of(module, model_type);
+  [[nodiscard]] static std::string stack_of(std::string_view module, std::string_view model_type)
+    requires requires { F::stack_of(module, model_type); }
+  {
+    return F::stack_of(module, model_type);
   }
-  { return F::stack_of(module, model_type); }
 
   /// Whether the layer has a scale of activations.
   [[nodiscard]] bool needs_inputs_abs_max([[maybe_unused]] const io::LinearWeight& layer) const {
@@ -102,10 +102,11 @@ struct mixture {
   }
 
   [[nodiscard]] static std::vector<std::pair<std::string, io::Json>> more_config(
-      const io::Json& config) requires requires {
-    F::more_config(config);
+      const io::Json& config)
+    requires requires { F::more_config(config); }
+  {
+    return F::more_config(config);
   }
-  { return F::more_config(config); }
 
   /// The modules that have a scheme.
   [[nodiscard]] std::vector<std::string> modules() const {

@@ -96,8 +96,7 @@ class GgufCursor {
       static_cast<void>((
           (I == place && (f(std::type_identity<std::variant_alternative_t<I, Variant>>{}), true)) ||
           ...));
-    }
-    (std::make_index_sequence<std::variant_size_v<Variant>>{});
+    }(std::make_index_sequence<std::variant_size_v<Variant>>{});
   }
 
   template <class T>

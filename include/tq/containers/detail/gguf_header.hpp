@@ -43,7 +43,7 @@ class GgufHeader {
 
  private:
   template <class T>
-  requires std::is_arithmetic_v<T>
+    requires std::is_arithmetic_v<T>
   void put(T value) {
     const std::size_t at = bytes_.size();
     bytes_.resize(at + sizeof(T));

@@ -69,7 +69,7 @@ struct rule_format {
   using type = rule_scale;
 };
 template <CodedElement T, class S>
-requires requires { T::format::emax; }
+  requires requires { T::format::emax; }
 struct rule_format<T, S> {
   using type = typename T::format;
 };

@@ -22,8 +22,8 @@ namespace tq {
 ///       static_cast<float>(doubled[i]); }
 ///     };
 template <class Decode>
-requires std::default_initializable<Decode> &&
-    std::is_nothrow_invocable_v<const Decode&, std::size_t>
+  requires std::default_initializable<Decode> &&
+           std::is_nothrow_invocable_v<const Decode&, std::size_t>
 class DecodedView {
  public:
   using value_type = std::invoke_result_t<const Decode&, std::size_t>;
@@ -52,8 +52,8 @@ class DecodedView {
 /// Random access; what it points to is a value and no object. Algorithms of before C++20 that want
 /// more than one pass do not compile under _GLIBCXX_CONCEPT_CHECKS; those of std::ranges do.
 template <class Decode>
-requires std::default_initializable<Decode> &&
-    std::is_nothrow_invocable_v<const Decode&, std::size_t>
+  requires std::default_initializable<Decode> &&
+           std::is_nothrow_invocable_v<const Decode&, std::size_t>
 class DecodedView<Decode>::iterator {
  public:
   using value_type = DecodedView::value_type;

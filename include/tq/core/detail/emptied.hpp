@@ -12,7 +12,7 @@ namespace tq::detail {
 // Sizes and flags of a class that is moved by its members. Numbers keep their value when they are
 // moved from, and then promise memory that is gone.
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 class Emptied {
  public:
   constexpr Emptied() = default;

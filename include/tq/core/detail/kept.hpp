@@ -63,8 +63,8 @@ class Kept {
 };
 
 template <class Owner, class View>
-requires(!std::is_reference_v<Owner>)
-    [[nodiscard]] constexpr Kept<Owner, View> kept(Owner&& owner, View) {
+  requires(!std::is_reference_v<Owner>)
+[[nodiscard]] constexpr Kept<Owner, View> kept(Owner&& owner, View) {
   return Kept<Owner, View>(std::move(owner));
 }
 

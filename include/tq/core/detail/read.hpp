@@ -63,7 +63,7 @@ struct real_output {
   using type = float;
 };
 template <class Out>
-requires Real<element_of<Out>>
+  requires Real<element_of<Out>>
 struct real_output<Out> {
   using type = element_of<Out>;
 };
@@ -74,9 +74,7 @@ concept RealOutput = OutputOf<Out, real_output_t<Out>>;
 
 // True if the adapter of X makes new tensors of T.
 template <class X, class T>
-concept HasLike = requires(const X& x) {
-  tensor_adapter<X>::template like<T>(x);
-};
+concept HasLike = requires(const X& x) { tensor_adapter<X>::template like<T>(x); };
 // A new tensor of T for the result of an operation on `x`: of the kind that the adapter of `x`
 // makes, or a vector.
 template <class T, class X>

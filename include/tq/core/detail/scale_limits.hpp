@@ -94,9 +94,8 @@ using affine_numerics =
 
 // Scales that values can meet in numerics N: reciprocals must be finite.
 template <NumericsPolicy N>
-inline constexpr float least_scale = divides<typename N::scaling_type>
-                                         ? std::numeric_limits<float>::denorm_min()
-                                         : 0x1.000008p-128f;
+inline constexpr float least_scale =
+    divides<typename N::scaling_type> ? std::numeric_limits<float>::denorm_min() : 0x1.000008p-128f;
 
 }  // namespace detail
 

@@ -62,9 +62,7 @@ struct nested<std::array<T, 0>> {
 struct adl_only {};
 void tq_as_tensor(const adl_only&);
 template <class X>
-concept HasAdl = requires(X& x) {
-  tq_as_tensor(x);
-};
+concept HasAdl = requires(X& x) { tq_as_tensor(x); };
 template <HasAdl X>
 using adl_view = std::remove_cvref_t<decltype(tq_as_tensor(std::declval<X&>()))>;
 
@@ -74,9 +72,7 @@ concept HasAdapter = requires {
 };
 // An expression without elements in memory.
 template <class X>
-concept NeedsHold = requires(const X& x) {
-  tensor_adapter<std::remove_cv_t<X>>::hold(x);
-};
+concept NeedsHold = requires(const X& x) { tensor_adapter<std::remove_cv_t<X>>::hold(x); };
 
 // std::mdspan and its predecessors.
 template <class X>
@@ -225,7 +221,8 @@ struct element {
   using type = void;
 };
 template <class X>
-requires(tensor_kind<X> != TensorKind::none && !NeedsHold<X>) struct element<X> {
+  requires(tensor_kind<X> != TensorKind::none && !NeedsHold<X>)
+struct element<X> {
   using type = typename decltype(detail::view_of(std::declval<X&>()))::element_type;
 };
 template <NeedsHold X>

@@ -37,7 +37,7 @@ namespace tq {
 template <class L>
 concept FieldLayout = requires(std::size_t i) {
   requires std::same_as<typename L::word_type, std::int32_t> ||
-      std::same_as<typename L::word_type, std::uint8_t>;
+               std::same_as<typename L::word_type, std::uint8_t>;
   requires L::axis == 0 || L::axis == 1;
   { L::slot(i) } -> std::same_as<std::size_t>;
   { L::template bias<uint4> } -> std::convertible_to<std::int32_t>;

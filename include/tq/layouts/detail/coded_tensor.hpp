@@ -24,8 +24,8 @@ namespace tq {
 
 /// A packing of bits, as files have them.
 template <class P>
-concept BitPacking = Packing<P> &&
-    (P::order == BitOrder::low_first || P::order == BitOrder::high_first);
+concept BitPacking =
+    Packing<P> && (P::order == BitOrder::low_first || P::order == BitOrder::high_first);
 
 namespace detail {
 

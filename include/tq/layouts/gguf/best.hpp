@@ -41,8 +41,8 @@ inline constexpr bool has_scales = is_one_of<B, Q3_K, Q6_K, IQ4_XS>;
 
 /// Formats that `best` makes: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, IQ4_XS and Q2_K to Q6_K.
 template <class B>
-concept Searched = Block<B> &&(detail::is_scaled<B> || detail::is_shifted<B> ||
-                               detail::has_offsets<B> || detail::has_scales<B>);
+concept Searched = Block<B> && (detail::is_scaled<B> || detail::is_shifted<B> ||
+                                detail::has_offsets<B> || detail::has_scales<B>);
 
 namespace detail {
 
@@ -101,7 +101,7 @@ struct CodesOf {
   using type = EvenCodes<B::zero>;
 };
 template <class B>
-requires is_one_of<B, IQ4_NL, IQ4_XS>
+  requires is_one_of<B, IQ4_NL, IQ4_XS>
 struct CodesOf<B> {
   using type = Iq4Codes;
 };

@@ -79,9 +79,7 @@ struct ParamsOf<IQ4_XS> : HeldValues<32, float> {};
 /// Formats whose blocks are tensors of a static type: all but Q8_1 and Q8_K, which have sums of
 /// their codes beside them.
 template <class B>
-concept Unpackable = Block<B> && requires {
-  typename detail::ParamsOf<B>::type;
-};
+concept Unpackable = Block<B> && requires { typename detail::ParamsOf<B>::type; };
 
 /// The parameters of tensors that hold blocks of `B` (`unpack`). Groups are those that share a
 /// scale:

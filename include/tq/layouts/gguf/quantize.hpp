@@ -36,11 +36,11 @@ struct ggml {
 /// A quantizer of blocks of B: encodes the `count` blocks of a row. Model:
 /// `ggml`.
 template <class Q, class B>
-concept QuantizerOf = Block<B> &&
-    requires(const Q& q, const float* x, std::uint8_t* blocks, const detail::Importance& importance,
-             std::size_t count) {
-  q.template encode<B, arch::scalar>(x, importance, blocks, count);
-};
+concept QuantizerOf =
+    Block<B> && requires(const Q& q, const float* x, std::uint8_t* blocks,
+                         const detail::Importance& importance, std::size_t count) {
+      q.template encode<B, arch::scalar>(x, importance, blocks, count);
+    };
 
 /// The largest magnitude that is quantized: scales and minimums of most formats are float16.
 inline constexpr float most_magnitude = 65504.0f;
@@ -89,7 +89,7 @@ inline void require_importance(std::span<const float> importance, std::size_t el
 /// `errc::bad_argument` for magnitudes above `most_magnitude` (of formats with scales of float16)
 /// and for importance that is negative or above 1e20. Nothing is written then.
 template <Block B, class Quantizer = ggml, class Arch = arch::native>
-requires QuantizerOf<Quantizer, B>
+  requires QuantizerOf<Quantizer, B>
 void quantize(std::span<const float> x, std::span<std::uint8_t> blocks,
               const Quantizer& quantizer = {}, std::span<const float> importance = {}) {
   const std::size_t n = x.size() / B::elements;

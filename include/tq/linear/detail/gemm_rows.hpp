@@ -34,7 +34,9 @@ struct GemmRows {
   }
 
   // Row `row` less its zero point, a zero more where that is odd, and the sum of it.
-  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept requires ByteCode<Code> {
+  std::int64_t widen(std::size_t row, std::int16_t* out) const noexcept
+    requires ByteCode<Code>
+  {
     const std::int32_t zero = zero_point(row);
     const Code* x = this->row(row);
     const std::size_t n = codes.shape()[1];

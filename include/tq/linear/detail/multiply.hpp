@@ -40,9 +40,7 @@ concept SinkInPlace = requires(const Sink& sink, std::size_t i) {
 
 // A dot of the kernel library.
 template <class Dot>
-concept LibraryDot = requires {
-  Dot::tile();
-};
+concept LibraryDot = requires { Dot::tile(); };
 
 // As `kernels::gemm_tile`.
 template <class Dot>

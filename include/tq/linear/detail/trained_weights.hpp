@@ -15,10 +15,10 @@ namespace tq {
 /// numerics. Throws: what `trained.params()` throws: `errc::no_data` before the first batch; as
 /// `quantize`.
 template <class Trained, Readable X = ConstTensorView>
-requires requires(const Trained& t) {
-  t.params();
-  t.numerics();
-}
+  requires requires(const Trained& t) {
+    t.params();
+    t.numerics();
+  }
 [[nodiscard]] auto trained_weights(const X& w, const Trained& trained) {
   const auto in = detail::read(w);
   if constexpr (requires { requires Trained::transforms; }) {

@@ -19,13 +19,13 @@ namespace tq::detail {
 /// little: histograms.
 template <class A>
 inline constexpr bool packs_slots =
-    std::is_trivially_copyable_v<A>&& std::default_initializable<A>&& std::equality_comparable<A> &&
-    sizeof(A) >= 1024 && sizeof(A) % sizeof(std::uint64_t) == 0;
+    std::is_trivially_copyable_v<A> && std::default_initializable<A> &&
+    std::equality_comparable<A> && sizeof(A) >= 1024 && sizeof(A) % sizeof(std::uint64_t) == 0;
 
 /// The words of accumulators, without those that are zero: of each a list of runs, a word with the
 /// number of zeros in its upper half and of other words in its lower half, and these words.
 template <class A>
-requires packs_slots<A>
+  requires packs_slots<A>
 class PackedSlots {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }

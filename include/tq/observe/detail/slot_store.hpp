@@ -38,7 +38,7 @@ class SlotStore {
 };
 
 template <class A>
-requires packs_slots<A>
+  requires packs_slots<A>
 class SlotStore<A> {
  public:
   SlotStore() = default;
@@ -137,7 +137,7 @@ class SlotPrototype {
 };
 
 template <class A>
-requires packs_slots<A>
+  requires packs_slots<A>
 class SlotPrototype<A> {
  public:
   explicit SlotPrototype(const A& prototype) {

@@ -26,7 +26,7 @@ void add_to(A& slot, std::span<const float> x) {
 // Whether `add_to` throws nothing.
 template <class Backend, class A>
 inline constexpr bool adds_quietly = [] {
-  if constexpr (requires(A & a, std::span<const float> x) { a.template add<Backend>(x); })
+  if constexpr (requires(A& a, std::span<const float> x) { a.template add<Backend>(x); })
     return noexcept(
         std::declval<A&>().template add<Backend>(std::declval<std::span<const float>>()));
   else return noexcept(std::declval<A&>().add(std::declval<std::span<const float>>()));

@@ -31,7 +31,8 @@ struct code_source<T, Pack, false> {
       kernels::PackedCodes<typename T::code_type, T::bits, Pack::order == BitOrder::low_first>;
 };
 template <Element T, Packing Pack>
-requires(Pack::order == BitOrder::digits) struct code_source<T, Pack, false> {
+  requires(Pack::order == BitOrder::digits)
+struct code_source<T, Pack, false> {
   using type = kernels::FiveInByte;
 };
 template <CodedElement T, Packing Pack>

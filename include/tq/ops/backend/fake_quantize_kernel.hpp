@@ -15,7 +15,7 @@ struct fake_stage {
   using type = kernels::FakeQuantize<typename T::code_type, N>;
 };
 template <CodedElement T, NumericsPolicy N>
-requires RoundsBy<typename T::format, typename N::rounding_type>
+  requires RoundsBy<typename T::format, typename N::rounding_type>
 struct fake_stage<T, N> {
   using type = kernels::FakeEncode<typename T::format, N>;
 };

@@ -77,9 +77,8 @@ inline constexpr bool lists = false;
 template <class Operation, class Args, class... Os>
 inline constexpr bool lists<Operation, Args, TypeList<Os...>> = is_in<Operation, TypeList<Os...>>;
 template <class Operation, class... Ts, template <class...> class F, class... Lists>
-requires(sizeof...(Ts) == sizeof...(Lists) &&
-         (is_in<Ts, Lists> &&
-          ...)) inline constexpr bool lists<Operation, Arguments<Ts...>, product<F, Lists...>> =
+  requires(sizeof...(Ts) == sizeof...(Lists) && (is_in<Ts, Lists> && ...))
+inline constexpr bool lists<Operation, Arguments<Ts...>, product<F, Lists...>> =
     std::is_same_v<Operation, F<Ts...>>;
 template <class Operation, class Args, class... Ps>
 inline constexpr bool lists<Operation, Args, All<Ps...>> = (lists<Operation, Args, Ps> || ...);

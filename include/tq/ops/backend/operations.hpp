@@ -112,8 +112,7 @@ template <AnyParams Params, Real In, Real Out, NumericsPolicy N>
 
 // Bits of a code in memory.
 template <Element T, Packing Pack>
-inline constexpr int bits_in_memory = is_unpacked<Pack, T>
-                                          ? 8 * static_cast<int>(sizeof(typename T::code_type))
-                                          : T::bits;
+inline constexpr int bits_in_memory =
+    is_unpacked<Pack, T> ? 8 * static_cast<int>(sizeof(typename T::code_type)) : T::bits;
 
 }  // namespace tq::detail

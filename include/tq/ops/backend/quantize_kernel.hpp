@@ -21,10 +21,9 @@ struct code_writing {
                                           Pack::order != BitOrder::high_first>::type;
 };
 template <CodedElement T, Packing Pack, NumericsPolicy N>
-requires RoundsBy<typename T::format, typename N::rounding_type>
+  requires RoundsBy<typename T::format, typename N::rounding_type>
 struct code_writing<T, Pack, N> : kernels::encoding<typename T::format, N, bits_in_memory<T, Pack>,
-                                                    Pack::order != BitOrder::high_first> {
-};
+                                                    Pack::order != BitOrder::high_first> {};
 
 template <Real In, Element T, Packing Pack, NumericsPolicy N>
 struct kernel_of<operation::Quantize<In, T, Pack, N>> {

@@ -28,7 +28,7 @@ struct sink_of {
   using type = kernels::ToFloats<T>;
 };
 template <Real T>
-requires requires { typename real_format<T>::type; }
+  requires requires { typename real_format<T>::type; }
 struct sink_of<T> {
   using type = kernels::ToHalves<typename real_format<T>::type>;
 };

@@ -13,7 +13,8 @@ namespace tq::detail {
 template <class Gran>
 inline constexpr std::size_t group_of = 0;
 template <int Size, int Axis>
-requires(Size > 0) inline constexpr std::size_t group_of<PerGroup<Size, Axis>> = Size;
+  requires(Size > 0)
+inline constexpr std::size_t group_of<PerGroup<Size, Axis>> = Size;
 
 // Known of a sweep over a tensor with these parameters, or over a part of it.
 template <AnyParams Params>

@@ -45,8 +45,6 @@ template <HessianMatrix H>
 
 /// A Hessian, or a stack of them.
 template <class H>
-concept AnyHessian = requires(const H& h) {
-  hessians_of(h);
-};
+concept AnyHessian = requires(const H& h) { hessians_of(h); };
 
 }  // namespace tq::detail

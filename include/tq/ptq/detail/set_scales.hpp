@@ -21,8 +21,8 @@ inline constexpr bool has_own_scales =
 /// The parameters of `params` with other scales, rounded to be stored. Precondition: positive
 /// finite scales, one for each parameter.
 template <AnyParams Params>
-requires(has_own_scales<Params> && !Params::has_offset) [[nodiscard]] Params
-    with_scales(const Params& params, std::vector<float> scales) {
+  requires(has_own_scales<Params> && !Params::has_offset)
+[[nodiscard]] Params with_scales(const Params& params, std::vector<float> scales) {
   using Scale = typename Params::scale_type;
   const auto stored = [&] {
     if constexpr (std::same_as<Scale, float>) return Scales<float>(std::move(scales));

@@ -25,12 +25,12 @@ class StoredNumbers {
   /// No numbers.
   StoredNumbers() = default;
   template <ScaleType S>
-  requires std::same_as<Value, float> StoredNumbers(
-      Scales<S> scales)  // NOLINT: they are the same thing
+    requires std::same_as<Value, float>
+  StoredNumbers(Scales<S> scales)  // NOLINT: they are the same thing
       : held_(std::move(scales)), type_(&type_of<Scales<S>>) {}
   template <IntegerElement T>
-  requires std::same_as<Value, std::int32_t> StoredNumbers(
-      ZeroPoints<T> zero_points)  // NOLINT: as above
+    requires std::same_as<Value, std::int32_t>
+  StoredNumbers(ZeroPoints<T> zero_points)  // NOLINT: as above
       : held_(std::move(zero_points)), type_(&type_of<ZeroPoints<T>>) {}
 
   [[nodiscard]] std::size_t size() const noexcept {

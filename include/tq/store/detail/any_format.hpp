@@ -120,10 +120,9 @@ class ErasedFormat final : public AnyFormat {
   }
 
  private:
-  static constexpr bool has_coder = requires(const F& f, const io::LinearWeight& layer,
-                                             const ConstTensorView& x, const io::WeightCoder* c) {
-    f.quantize(layer, x, c);
-  };
+  static constexpr bool has_coder =
+      requires(const F& f, const io::LinearWeight& layer, const ConstTensorView& x,
+               const io::WeightCoder* c) { f.quantize(layer, x, c); };
 
   F format_;
 };

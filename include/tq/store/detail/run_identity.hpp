@@ -113,7 +113,7 @@ inline io::Json identity_of_file(const std::filesystem::path& file) {
   const std::filesystem::path full = std::filesystem::weakly_canonical(file, code);
   io::Json out{{"path", (code ? file : full).string()}, {"content", digest_of_content(file)}};
 #if TQ_IO_POSIX
-  struct stat status {};
+  struct stat status{};
   if (::stat(file.c_str(), &status) != 0) return out;
   out["inode"] = static_cast<std::uint64_t>(status.st_ino);
 #endif

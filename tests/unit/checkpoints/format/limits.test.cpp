@@ -73,21 +73,13 @@ TEST_CASE("options that no engine runs are refused with the limit", "[checkpoint
       {valid(mlx{"affine", 1}), errc::unsupported, "got 1"},
       {valid(mlx{"affine", 4, 16}), errc::unsupported, "32, 64 or 128 inputs"},
       {valid(mlx{"int4"}), errc::unknown_name, "affine, mxfp4, mxfp8 or nvfp4"},
-      {[] {
-         (void)mxfp4{}.quantization_config({{}, {}, "llama", DType::bf16});
-       },
-       errc::unsupported, "a model of type gpt_oss"},
-      {[] {
-         (void)awq{}.quantization_config({{"a.gate_proj"}, {"a.gate"}, "", DType::f16});
-       },
+      {[] { (void)mxfp4{}.quantization_config({{}, {}, "llama", DType::bf16}); }, errc::unsupported,
+       "a model of type gpt_oss"},
+      {[] { (void)awq{}.quantization_config({{"a.gate_proj"}, {"a.gate"}, "", DType::f16}); },
        errc::unsupported, "a.gate, which stays float, and a.gate_proj"},
-      {[] {
-         (void)fp8{}.quantization_config({{"a.gate_proj"}, {"a.gate"}, "", DType::f16});
-       },
+      {[] { (void)fp8{}.quantization_config({{"a.gate_proj"}, {"a.gate"}, "", DType::f16}); },
        errc::unsupported, "by their beginnings"},
-      {[] {
-         (void)bitsandbytes{}.quantization_config({{"a.bc"}, {"a.b"}, "", DType::f16});
-       },
+      {[] { (void)bitsandbytes{}.quantization_config({{"a.bc"}, {"a.b"}, "", DType::f16}); },
        errc::unsupported, "by their beginnings"},
   };
   for (const Case& c : cases) test::raises(c.code, {c.reason}, c.ask);

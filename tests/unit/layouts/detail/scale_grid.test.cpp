@@ -53,16 +53,14 @@ TEST_CASE("grids that do not fit, and scales that cannot be meant, are refused",
   const auto multiply = [&](const tq::ScaleGrid& g, std::vector<float> scales) {
     tq::multiply_by_blocks(x, {2, 3}, g, scales);
   };
-  test::raises(tq::errc::shape_mismatch, {"tq::multiply_by_blocks: expected 2 scales, got 3"}, [&] {
-    multiply(grid, {1, 1, 1});
-  });
+  test::raises(tq::errc::shape_mismatch, {"tq::multiply_by_blocks: expected 2 scales, got 3"},
+               [&] { multiply(grid, {1, 1, 1}); });
   test::raises(tq::errc::shape_mismatch, {"expected 2 block extents, got 1"},
                [&] { multiply({{3}}, {1}); });
   test::raises(tq::errc::bad_group_size, {"at least 1"}, [&] { multiply({{0, 3}}, {1, 1}); });
   for (const float bad : {-1.0f, std::nanf(""), std::numeric_limits<float>::infinity()})
-    test::raises(tq::errc::bad_scale, {"finite scales that are not negative", "for block 1"}, [&] {
-      multiply(grid, {1, bad});
-    });
+    test::raises(tq::errc::bad_scale, {"finite scales that are not negative", "for block 1"},
+                 [&] { multiply(grid, {1, bad}); });
   CHECK(x == std::vector<float>(6, 2.0f));
   multiply(grid, {0, 1});
   CHECK(x == std::vector<float>{0, 0, 0, 2, 2, 2});
@@ -72,9 +70,8 @@ TEST_CASE("extents whose product overflows are not as many values as are left of
           "[scale_grid]") {
   std::vector<float> x(2, 2.0f);
   constexpr std::size_t half = std::size_t{1} << 63;  // 2 * half + 2 is 2 modulo 2^64
-  test::raises(tq::errc::bad_argument,
-               {"tq::multiply_by_blocks: expected extents that memory can hold"}, [&] {
-                 tq::multiply_by_blocks(x, {2, half + 1}, {{2, half + 1}}, std::vector<float>{1});
-               });
+  test::raises(
+      tq::errc::bad_argument, {"tq::multiply_by_blocks: expected extents that memory can hold"},
+      [&] { tq::multiply_by_blocks(x, {2, half + 1}, {{2, half + 1}}, std::vector<float>{1}); });
   CHECK(x == std::vector<float>(2, 2.0f));
 }

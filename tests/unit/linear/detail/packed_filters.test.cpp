@@ -110,11 +110,9 @@ TEST_CASE("filters that are none are refused") {
     PackedFilters(TensorView<const std::int8_t>(w.data(), shape), groups, zero_points);
   };
   test::raises(tq::errc::shape_mismatch, {"[3, 4]"}, [&] { pack({3, 4}, 1, {}); });
-  test::raises(tq::errc::shape_mismatch, {"2 groups divide", "[3, 1, 2, 2]"}, [&] {
-    pack({3, 1, 2, 2}, 2, {});
-  });
+  test::raises(tq::errc::shape_mismatch, {"2 groups divide", "[3, 1, 2, 2]"},
+               [&] { pack({3, 1, 2, 2}, 2, {}); });
   test::raises(tq::errc::shape_mismatch, {"0 groups divide"}, [&] { pack({3, 1, 2, 2}, 0, {}); });
-  test::raises(tq::errc::shape_mismatch, {"0, 1 or 3 zero points", "2"}, [&] {
-    pack({3, 1, 2, 2}, 3, {0, 0});
-  });
+  test::raises(tq::errc::shape_mismatch, {"0, 1 or 3 zero points", "2"},
+               [&] { pack({3, 1, 2, 2}, 3, {0, 0}); });
 }

@@ -52,7 +52,6 @@ TEST_CASE("what is sealed opens, and nothing else") {
     test::raises(tq::errc::malformed, {"the checksum"}, [&] { changed(at); });
   test::raises(tq::errc::malformed, {"44 bytes", "got 43"},
                [&] { (void)format.open(std::span(bytes).first(43)); });
-  test::raises(tq::errc::malformed, {"6 outputs of 9 inputs in 2 bytes"}, [&] {
-    format.refuse_sizes(bytes, {0, 6, 9});
-  });
+  test::raises(tq::errc::malformed, {"6 outputs of 9 inputs in 2 bytes"},
+               [&] { format.refuse_sizes(bytes, {0, 6, 9}); });
 }

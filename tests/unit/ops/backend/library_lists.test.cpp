@@ -28,8 +28,7 @@ template <class F>
 void for_each_group(F&& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (f(kernel_library::Operations<I>{}, 1u << I / 3), ...);
-  }
-  (std::make_index_sequence<groups>{});
+  }(std::make_index_sequence<groups>{});
 }
 
 using divide = Numerics<>;

@@ -57,12 +57,12 @@ void take_codes(const int* from, int zero, std::uint8_t (&codes)[N]) noexcept {
 }
 
 template <class B>
-requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0>
+  requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0>
 void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   f.scales[0] = B::load(block, f.codes);
 }
 template <class B>
-requires is_block_of<B, Q4_0, Q5_0, Q4_1, Q5_1>
+  requires is_block_of<B, Q4_0, Q5_0, Q4_1, Q5_1>
 void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   constexpr std::size_t numbers = is_block_of<B, Q4_1, Q5_1> ? 4 : 2;
   int codes[32];
@@ -98,7 +98,7 @@ inline void load_fields(const std::uint8_t* block, BlockFields<NVFP4>& f) noexce
   }
 }
 template <class B>
-requires is_block_of<B, Q3_K, Q6_K> || has_minimums<B>
+  requires is_block_of<B, Q3_K, Q6_K> || has_minimums<B>
 void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   typename B::Fields fields;
   B::load(block, fields);
@@ -114,13 +114,13 @@ void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
 // Writes the block of the fields. Returns false if the format does not have their scales or
 // offsets.
 template <class B>
-requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0, Q4_0, Q5_0, Q8_0, IQ4_NL>
+  requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0, Q4_0, Q5_0, Q8_0, IQ4_NL>
 [[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
   B::store(f.scales[0], f.codes, block);
   return true;
 }
 template <class B>
-requires is_block_of<B, Q4_1, Q5_1>
+  requires is_block_of<B, Q4_1, Q5_1>
 [[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
   B::store(f.scales[0], f.offsets[0], f.codes, block);
   return true;
@@ -138,7 +138,7 @@ requires is_block_of<B, Q4_1, Q5_1>
   return true;
 }
 template <class B>
-requires is_block_of<B, Q3_K, Q6_K, IQ4_XS> || has_minimums<B>
+  requires is_block_of<B, Q3_K, Q6_K, IQ4_XS> || has_minimums<B>
 [[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
   constexpr std::size_t groups = BlockFields<B>::groups;
   typename B::Scales fields;

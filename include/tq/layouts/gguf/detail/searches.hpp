@@ -151,8 +151,7 @@ void improve_codes(std::size_t n, const float* x, Weight weight, CodeRule rule, 
     codes[i] = code_at(chosen, i);
     fit.add(weights[i], x[i], codes[i]);
   }
-  improve_codes(
-      n, x, [&](std::size_t i) { return weights[i]; }, {0, nmax, true}, codes, fit);
+  improve_codes(n, x, [&](std::size_t i) { return weights[i]; }, {0, nmax, true}, codes, fit);
   return fit.scale();
 }
 
