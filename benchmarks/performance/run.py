@@ -114,7 +114,7 @@ def machine_text(measured):
     about, rows = measured["about"], measured["rows"]
     cache, memory = (rows[name]["element"] for name in (COPY_IN_CACHE, COPY_IN_MEMORY))
     note = f" {about['note']}" if about["note"] else ""
-    return (f"{about['machine']}; {about['compiler']}; {about['repetitions']} repetitions in random order; version of {about['date']}.\n"
+    return (f"{about['machine']}; {about['compiler']};\n{about['repetitions']} repetitions in random order; version of {about['date']}.\n"
             f"`memcpy` of the floats takes {element_text(cache[0])} ({element_text(cache[1])}) in cache and {element_text(memory[0])} "
             f"({element_text(memory[1])}) from memory,\nwhich is {8 / memory[1]:.0f} GB/s of bytes read and written.{note}\n")
 

@@ -33,7 +33,8 @@ More words.
 """
 FILLED = """Words.
 <!-- table: machine -->
-A processor, 2 cores; a compiler, `-O3`; 3 repetitions in random order; version of 2026-01-02.
+A processor, 2 cores; a compiler, `-O3`;
+3 repetitions in random order; version of 2026-01-02.
 `memcpy` of the floats takes 0.080 (0.070) in cache and 0.400 (0.320) from memory,
 which is 25 GB/s of bytes read and written. Busy.
 <!-- end -->
