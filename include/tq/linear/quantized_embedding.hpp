@@ -305,14 +305,16 @@ class QuantizedEmbedding {
   void run(const TensorView<float>& y, const E& executor, const Make& make) const {
     constexpr std::size_t at_once = 64;
     const std::size_t rows = y.shape()[0];
+    const bool is_dense = y.stride(1) == 1;
     executor((rows + at_once - 1) / at_once, [&](std::size_t task) {
-      std::vector<float> sums(width_);
+      std::vector<float> apart(is_dense ? std::size_t{0} : std::size_t{width_});
       for (std::size_t i = task * at_once; i < std::min(rows, (task + 1) * at_once); ++i) {
-        std::ranges::fill(sums, 0.0f);
-        make(i, sums.data());
-        float* to = y.data() + static_cast<std::ptrdiff_t>(i) * y.stride(0);
-        for (std::size_t k = 0; k < width_; ++k)
-          to[static_cast<std::ptrdiff_t>(k) * y.stride(1)] = sums[k];
+        float* const to = y.data() + static_cast<std::ptrdiff_t>(i) * y.stride(0);
+        float* const sums = is_dense ? to : apart.data();
+        std::fill_n(sums, width_, 0.0f);
+        make(i, sums);
+        for (std::size_t k = 0; k < apart.size(); ++k)
+          to[static_cast<std::ptrdiff_t>(k) * y.stride(1)] = apart[k];
       }
     });
   }
