@@ -4,8 +4,8 @@
 
 #include "support.hpp"
 
-#include <tq/linear/output_stage.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/output_stage.hpp>
+#include <tq/linear/output/requantize.hpp>
 
 #include <cstddef>
 #include <cstdint>

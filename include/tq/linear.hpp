@@ -4,20 +4,21 @@
 
 #include <tq/core/as_tensor.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/default_arch.hpp>
-#include <tq/linear/fixed_multiplier.hpp>
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/grouped_weights.hpp>
 #include <tq/linear/grouped_weights_bytes.hpp>
-#include <tq/linear/layer_output.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/matmul_int16.hpp>
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/bias.hpp>
+#include <tq/linear/output/fixed_multiplier.hpp>
+#include <tq/linear/output/layer_output.hpp>
+#include <tq/linear/output/output_stage.hpp>
+#include <tq/linear/output/requantize.hpp>
 #include <tq/linear/packed_int16_weights.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/linear/packed_weights_bytes.hpp>
@@ -25,4 +26,3 @@
 #include <tq/linear/quantized_conv2d.hpp>
 #include <tq/linear/quantized_embedding.hpp>
 #include <tq/linear/quantized_linear.hpp>
-#include <tq/linear/requantize.hpp>

@@ -5,7 +5,7 @@
 
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/matmul.hpp>
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/output_stage.hpp>
 
 #include <algorithm>
 #include <cstddef>

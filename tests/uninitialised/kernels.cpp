@@ -5,7 +5,7 @@
 #include <tq/calibrate/mse.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/linear/grouped_linear.hpp>
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/output_stage.hpp>
 #include <tq/linear/quantized_linear.hpp>
 #include <tq/ops/cast.hpp>
 #include <tq/ops/dequantize.hpp>

@@ -13,9 +13,9 @@
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/depthwise.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
-#include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/detail/store_row.hpp>
+#include <tq/linear/output/output_stage.hpp>
 #include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>

@@ -13,7 +13,6 @@
 #include <tq/error.hpp>
 #include <tq/kernels/group_dot.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/bias.hpp>
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/float_rows.hpp>
 #include <tq/linear/detail/group_kernels.hpp>
@@ -21,6 +20,7 @@
 #include <tq/linear/detail/grouped_rows.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/grouped_weights.hpp>
+#include <tq/linear/output/bias.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 #include <tq/ops/quantize_dynamic.hpp>

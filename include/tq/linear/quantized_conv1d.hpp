@@ -9,10 +9,10 @@
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
-#include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
+#include <tq/linear/output/bias.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 

@@ -12,15 +12,15 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/bias.hpp>
 #include <tq/linear/byte_weights.hpp>
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/detail/require_weights.hpp>
-#include <tq/linear/layer_output.hpp>
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/bias.hpp>
+#include <tq/linear/output/layer_output.hpp>
+#include <tq/linear/output/output_stage.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 
 #include <concepts>

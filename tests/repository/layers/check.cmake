@@ -147,7 +147,7 @@ while(open)
 endwhile()
 
 # An umbrella has all public headers of its rooms.
-set(rooms_linear linear)
+set(rooms_linear linear linear/output)
 set(rooms_train train)
 set(rooms_ptq ptq)
 set(rooms_model scheme model select)

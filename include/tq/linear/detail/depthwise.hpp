@@ -12,7 +12,7 @@
 #include <tq/linear/conv_geometry.hpp>
 #include <tq/linear/detail/library_products.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
-#include <tq/linear/detail/store_row.hpp>
+#include <tq/linear/output/detail/store_row.hpp>
 
 #include <algorithm>
 #include <array>

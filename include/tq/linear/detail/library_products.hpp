@@ -13,8 +13,8 @@
 #include <tq/kernels/rescale.hpp>
 #include <tq/kernels/row_strip.hpp>
 #include <tq/linear/default_arch.hpp>
-#include <tq/linear/detail/rounded_lanes.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/detail/rounded_lanes.hpp>
+#include <tq/linear/output/requantize.hpp>
 
 #include <array>
 #include <concepts>

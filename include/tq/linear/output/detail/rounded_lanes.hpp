@@ -5,8 +5,8 @@
 #include <tq/arch/batch.hpp>
 #include <tq/config.hpp>
 #include <tq/kernels/requantize.hpp>
-#include <tq/kernels/rounded_row.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/detail/rounded_row.hpp>
+#include <tq/linear/output/requantize.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/linear/fixed_multiplier.hpp>
+#include <tq/linear/output/fixed_multiplier.hpp>
 
 #include <cmath>
 #include <cstdint>

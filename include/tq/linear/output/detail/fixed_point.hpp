@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Sums times fixed-point factors in lanes, rounded by the rules of peers: exactly what
-// linear/requantize.hpp says of one sum.
+// linear/output/requantize.hpp says of one sum.
 
 #include <tq/arch/batch.hpp>
 #include <tq/arch/long_lanes.hpp>

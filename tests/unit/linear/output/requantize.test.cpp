@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Against integers of 128 bits, which are exact, and the vectors that peers' own code gave.
-#include <tq/linear/output_stage.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/output_stage.hpp>
+#include <tq/linear/output/requantize.hpp>
 
 #include <algorithm>
 #include <array>

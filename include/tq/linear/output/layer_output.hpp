@@ -8,10 +8,10 @@
 #include <tq/kernels/rescale.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/activation.hpp>
-#include <tq/linear/bias.hpp>
-#include <tq/linear/detail/stage_row.hpp>
-#include <tq/linear/output_stage.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/bias.hpp>
+#include <tq/linear/output/detail/stage_row.hpp>
+#include <tq/linear/output/output_stage.hpp>
+#include <tq/linear/output/requantize.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/linear/layer_output.hpp>
+#include <tq/linear/output/layer_output.hpp>
 
 #include <algorithm>
 #include <array>

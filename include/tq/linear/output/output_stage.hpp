@@ -15,11 +15,11 @@
 #include <tq/kernels/requantize.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/default_arch.hpp>
-#include <tq/linear/detail/stage_row.hpp>
-#include <tq/linear/detail/store_row.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/output/detail/stage_row.hpp>
+#include <tq/linear/output/detail/store_row.hpp>
+#include <tq/linear/output/requantize.hpp>
 #include <tq/linear/packed_weights.hpp>
-#include <tq/linear/requantize.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,9 +6,9 @@
 #include <tq/arch/batch.hpp>
 #include <tq/arch/long_lanes.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/fixed_point.hpp>
 #include <tq/kernels/nearest_int32.hpp>
-#include <tq/linear/fixed_multiplier.hpp>
+#include <tq/linear/output/detail/fixed_point.hpp>
+#include <tq/linear/output/fixed_multiplier.hpp>
 #include <tq/numeric/rounding.hpp>
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 #include <tq/kernels/requantize.hpp>
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/detail/library_products.hpp>
-#include <tq/linear/detail/rounded_lanes.hpp>
-#include <tq/linear/requantize.hpp>
+#include <tq/linear/output/detail/rounded_lanes.hpp>
+#include <tq/linear/output/requantize.hpp>
 
 #include <array>
 #include <cstddef>

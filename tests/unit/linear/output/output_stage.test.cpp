@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/linear/output_stage.hpp>
+#include <tq/linear/output/output_stage.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/linear/bias.hpp>
+#include <tq/linear/output/bias.hpp>
 
 #include <array>
 #include <cmath>
