@@ -5,7 +5,11 @@
 #include "support.hpp"
 
 #include <tq/linear/output/output_stage.hpp>
-#include <tq/linear/output/requantize.hpp>
+#include <tq/linear/output/requantize_double.hpp>
+#include <tq/linear/output/requantize_float.hpp>
+#include <tq/linear/output/requantize_single.hpp>
+#include <tq/linear/output/requantize_torch.hpp>
+#include <tq/linear/output/requantize_up.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_requantized.hpp>
 #include <tq/linear/output/output_stage.hpp>
 
 #include <algorithm>

@@ -5,6 +5,8 @@
 #include <tq/linear/conv2d.hpp>
 #include <tq/linear/matmul.hpp>
 #include <tq/linear/matmul_int16.hpp>
+#include <tq/linear/matmul_requantized.hpp>
+#include <tq/linear/output/float_product.hpp>
 #include <tq/linear/output/output_stage.hpp>
 #include <tq/linear/quantized_linear.hpp>
 

@@ -4,13 +4,20 @@
 // these. Instruction sets without shifts by a number a lane have none (`exists`).
 //
 // Members (W = width of 32-bit lanes; a `longs` has W / 2 lanes of 64 bits):
-//   low(v), high(v)       the first and the last W / 2 of W integers, with their sign
-//   load(p)               W / 2 pairs of 32 bits as 64-bit lanes, the first of a pair in the low
-//   half all(i)                a 64-bit integer in all lanes multiply(a, b)        signed products
-//   of the low halves upper(v), lower(v)    the high halves and the low ones, without a sign add(a,
-//   b), subtract(a, b)       modulo 2^64 left(v, n), right(v, n)         shifts by n in [0, 63], to
-//   the right with the sign saturate(v)           clamped to 32 bits join(low, high)       the low
-//   halves of both, as W integers
+//
+//   low(v), high(v)        the first and the last W / 2 of W integers, with their sign
+//   load(p)                W / 2 pairs of 32 bits as 64-bit lanes, the first of a pair in the low half
+//   all(i)                 a 64-bit integer in all lanes
+//   multiply(a, b)         signed products of the low halves
+//   upper(v), lower(v)     the high halves and the low ones, without a sign
+//   add(a, b)              a + b modulo 2^64
+//   subtract(a, b)         a - b modulo 2^64
+//   left(v, n)             v shifted by n in [0, 63]
+//   right(v, n)            v shifted by n in [0, 63], with its sign
+//   saturate(v)            v clamped to 32 bits
+//   join(low, high)        the low halves of both, as W integers
+//
+// long_scalar has the same arithmetic for one integer of 64 bits.
 
 #include <tq/arch/batch.hpp>
 #include <tq/config.hpp>
@@ -28,6 +35,27 @@ namespace tq::arch {
 template <class Arch>
 struct long_lanes {
   static constexpr bool exists = false;
+};
+
+/// One integer of 64 bits, for formulas that are written once for registers and numbers. Sums,
+/// differences and shifts may not leave 64 bits.
+struct long_scalar {
+  using longs = std::int64_t;
+
+  static constexpr longs all(std::int64_t i) noexcept { return i; }
+  static constexpr longs multiply(longs a, longs b) noexcept {
+    return longs{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b);
+  }
+  static constexpr longs lower(longs v) noexcept { return v & 0xffffffff; }
+  static constexpr longs add(longs a, longs b) noexcept { return a + b; }
+  static constexpr longs subtract(longs a, longs b) noexcept { return a - b; }
+  static constexpr longs left(longs v, longs n) noexcept { return v << n; }
+  static constexpr longs right(longs v, longs n) noexcept { return v >> n; }
+  static constexpr longs saturate(longs v) noexcept {
+    constexpr longs least = std::numeric_limits<std::int32_t>::min(),
+                    most = std::numeric_limits<std::int32_t>::max();
+    return v < least ? least : v > most ? most : v;
+  }
 };
 
 #if TQ_HAS_SIMD && defined(__AVX2__)

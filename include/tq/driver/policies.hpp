@@ -72,7 +72,7 @@ concept Source = requires(const unsigned char* p, std::size_t i) {
 /// See `kernels::Quantize`. A stage whose results depend on the index of the element `draws`.
 /// With `takes_scales` false, a single form is compiled. A stage with a number of `columns` takes
 /// neither scales nor origins: its blocks get a cursor of columns, and `one` gets that cursor and
-/// the index of the element in place of a scale and an origin. See `kernels::Requantize`.
+/// the index of the element in place of a scale and an origin. See `kernels::Rescale`.
 template <class T>
 concept Stage = std::copyable<T> && requires {
   { T::takes_origins } -> std::convertible_to<bool>;

@@ -13,6 +13,7 @@
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/output/bias.hpp>
+#include <tq/linear/output/float_output.hpp>
 #include <tq/linear/quantized_conv2d.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 

@@ -19,7 +19,9 @@
 #include <tq/linear/detail/packed_filters.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/output/bias.hpp>
-#include <tq/linear/output/layer_output.hpp>
+#include <tq/linear/output/code_output.hpp>
+#include <tq/linear/output/detail/layer_stage.hpp>
+#include <tq/linear/output/float_output.hpp>
 #include <tq/linear/output/output_stage.hpp>
 #include <tq/ops/detail/read_floats.hpp>
 

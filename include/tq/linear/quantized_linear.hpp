@@ -15,9 +15,12 @@
 #include <tq/linear/default_arch.hpp>
 #include <tq/linear/detail/require_weights.hpp>
 #include <tq/linear/matmul.hpp>
+#include <tq/linear/matmul_requantized.hpp>
 #include <tq/linear/output/bias.hpp>
+#include <tq/linear/output/code_output.hpp>
+#include <tq/linear/output/detail/layer_stage.hpp>
 #include <tq/linear/output/detail/store_row.hpp>
-#include <tq/linear/output/layer_output.hpp>
+#include <tq/linear/output/float_output.hpp>
 #include <tq/linear/output/output_stage.hpp>
 #include <tq/linear/packed_weights.hpp>
 #include <tq/ops/detail/checks.hpp>

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -17,7 +16,7 @@ namespace {
 
 using Arch = tq::arch::native;
 using tq::driver::numbers_at, tq::driver::shared_number;
-using tq::kernels::Requantize, tq::kernels::Rescale;
+using tq::kernels::Rescale;
 constexpr std::size_t most = 150, padding = 64;
 
 struct Numbers {
@@ -88,28 +87,4 @@ TEST_CASE("a float below the limits by its sign only stays what it is") {
                               {shared_number(x.data()), shared_number(tiny.data()),
                                shared_number(none.data()), shared_number(nothing.data())});
   for (const float v : out) CHECK(bits(v) == 0x80000000u);
-}
-
-TEST_CASE("sums of rows of every length become the codes that each becomes alone") {
-  const Numbers all(2);
-  std::array<float, tq::kernels::widest_register> one;
-  one.fill(1.0f);
-  const auto check = [&]<class Code>(Code untouched, std::int32_t zero, std::int32_t low) {
-    const Requantize<Code> stage(zero, low, std::numeric_limits<Code>::max());
-    for (std::size_t n = 0; n <= most; ++n) {
-      const std::size_t at = most - n;
-      const std::array columns{shared_number(one.data()), numbers_at(all.scales.data() + at),
-                               numbers_at(all.whole.data() + at)};
-      const tq::driver::ColumnCursor<tq::arch::scalar, 3> single(columns.data(), 0);
-      std::vector<Code> out(n + 1, untouched);
-      tq::kernels::sums_row<Arch>(stage, all.sums.data() + at, out.data(), n, columns);
-      bool same = out[n] == untouched;
-      for (std::size_t i = 0; i < n; ++i)
-        same = same && out[i] == static_cast<Code>(stage.template one<tq::arch::scalar>(
-                                     all.sums[at + i], single, i, 0));
-      CHECK(same);
-    }
-  };
-  check(std::int8_t{77}, 3, -128);
-  check(std::uint8_t{77}, 130, 130);
 }

@@ -9,12 +9,16 @@
 #include <tq/kernels/depthwise.hpp>
 #include <tq/kernels/gemv.hpp>
 #include <tq/kernels/panel_layout.hpp>
-#include <tq/kernels/requantize.hpp>
 #include <tq/kernels/rescale.hpp>
 #include <tq/kernels/row_strip.hpp>
 #include <tq/linear/default_arch.hpp>
-#include <tq/linear/output/detail/rounded_lanes.hpp>
-#include <tq/linear/output/requantize.hpp>
+#include <tq/linear/output/detail/code_limits.hpp>
+#include <tq/linear/output/detail/rule_lanes.hpp>
+#include <tq/linear/output/requantize_double.hpp>
+#include <tq/linear/output/requantize_float.hpp>
+#include <tq/linear/output/requantize_single.hpp>
+#include <tq/linear/output/requantize_torch.hpp>
+#include <tq/linear/output/requantize_up.hpp>
 
 #include <array>
 #include <concepts>
@@ -38,13 +42,12 @@ template <class Code>
 using DepthwiseFunction = void (*)(const kernels::Taps<Code>& x, const kernels::TapWeights& weights,
                                    std::int32_t* sums) noexcept;
 /// As `kernels::sums_row`.
-template <class Stage, class Out>
 using SumsFunction =
-    void (*)(const Stage& stage, const std::int32_t* sums, Out* out, std::size_t n,
-             const std::array<driver::ColumnEntries, Stage::columns>& columns) noexcept;
-/// As `tq::detail::rounded_lanes`; null where the instruction set has no lanes for the rule.
+    void (*)(const kernels::Rescale& stage, const std::int32_t* sums, float* out, std::size_t n,
+             const std::array<driver::ColumnEntries, kernels::Rescale::columns>& columns) noexcept;
+/// As `tq::detail::rule_lanes`; null where the instruction set has no lanes for the rule.
 template <class R, class Code>
-using RuleFunction = void (*)(const kernels::CodeLimits& limits,
+using RuleFunction = void (*)(const tq::detail::CodeLimits& limits,
                               const tq::detail::RuleNumbers<R>& numbers, const std::int32_t* sums,
                               Code* out, std::size_t n) noexcept;
 
@@ -55,9 +58,14 @@ struct RuleRows {
   RuleFunction<R, std::uint8_t> of_uint8;
 };
 
-/// Rules that have lanes.
-using AllRuleRows = std::tuple<RuleRows<RequantizeTorch>, RuleRows<RequantizeDouble>,
-                               RuleRows<RequantizeSingle>, RuleRows<RequantizeUp>>;
+/// The rows of some rules.
+template <class... R>
+struct RuleTable {
+  std::tuple<RuleRows<R>...> rows;
+};
+/// The rows of all rules that have lanes.
+using AllRules =
+    RuleTable<RequantizeFloat, RequantizeTorch, RequantizeDouble, RequantizeSingle, RequantizeUp>;
 
 /// The functions of one instruction set, but for products of bytes.
 struct Products {
@@ -65,10 +73,8 @@ struct Products {
   TakeFunction take_16, take_64;  ///< of panels of so many columns
   DepthwiseFunction<std::int8_t> depthwise_int8;
   DepthwiseFunction<std::uint8_t> depthwise_uint8;
-  SumsFunction<kernels::Rescale, float> rescale;
-  SumsFunction<kernels::Requantize<std::int8_t>, std::int8_t> requantize_int8;
-  SumsFunction<kernels::Requantize<std::uint8_t>, std::uint8_t> requantize_uint8;
-  AllRuleRows rules;
+  SumsFunction rescale;
+  AllRules rules;
 };
 
 /// Products of bytes, by the fastest instructions of an instruction set, and the layout of weights
@@ -100,30 +106,25 @@ struct LibraryBytes {
   static auto tile() noexcept { return kernel_library::byte_products().tile; }
 };
 
-// The rule of the library that rounds as R does, or void.
+// The rule of a table that rounds as R does, or void.
+template <class R, class Table>
+struct rule_of {
+  using type = void;
+};
+template <class R, class First, class... Others>
+struct rule_of<R, kernel_library::RuleTable<First, Others...>> {
+  using type = typename std::conditional_t<std::derived_from<R, First>, std::type_identity<First>,
+                                           rule_of<R, kernel_library::RuleTable<Others...>>>::type;
+};
 template <class R>
-using library_rule = std::conditional_t<
-    std::derived_from<R, RequantizeTorch>, RequantizeTorch,
-    std::conditional_t<std::derived_from<R, RequantizeDouble>, RequantizeDouble,
-                       std::conditional_t<std::derived_from<R, RequantizeSingle>, RequantizeSingle,
-                                          std::conditional_t<std::derived_from<R, RequantizeUp>,
-                                                             RequantizeUp, void>>>>;
+using library_rule = typename rule_of<R, kernel_library::AllRules>::type;
 
 template <class Rule, class Code>
 [[nodiscard]] kernel_library::RuleFunction<Rule, Code> library_rows() noexcept {
-  const auto& rows = std::get<kernel_library::RuleRows<Rule>>(kernel_library::products().rules);
+  const auto& rows =
+      std::get<kernel_library::RuleRows<Rule>>(kernel_library::products().rules.rows);
   if constexpr (std::is_signed_v<Code>) return rows.of_int8;
   else return rows.of_uint8;
-}
-
-// A row of sums through a stage, by the library.
-template <class Stage, class Out>
-void library_sums_row(const Stage& stage, const std::int32_t* sums, Out* out, std::size_t n,
-                      const std::array<driver::ColumnEntries, Stage::columns>& columns) noexcept {
-  const kernel_library::Products& p = kernel_library::products();
-  if constexpr (std::same_as<Out, float>) p.rescale(stage, sums, out, n, columns);
-  else if constexpr (std::is_signed_v<Out>) p.requantize_int8(stage, sums, out, n, columns);
-  else p.requantize_uint8(stage, sums, out, n, columns);
 }
 
 }  // namespace tq::detail

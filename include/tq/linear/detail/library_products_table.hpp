@@ -11,6 +11,8 @@
 #include <tq/kernels/sums_row.hpp>
 #include <tq/linear/detail/library_products.hpp>
 #include <tq/linear/detail/take_multiple.hpp>
+#include <tq/linear/output/detail/rule_lanes.hpp>
+#include <tq/linear/output/requantizer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,9 +36,10 @@ void take_of(std::int32_t* sums, std::int64_t factor, const std::int32_t* of_col
   tq::detail::take_multiple<Columns>(sums, factor, of_column);
 }
 
-template <class Arch, class Stage, class Out>
-void sums_row_of(const Stage& stage, const std::int32_t* sums, Out* out, std::size_t n,
-                 const std::array<driver::ColumnEntries, Stage::columns>& columns) noexcept {
+template <class Arch>
+void sums_row_of(
+    const kernels::Rescale& stage, const std::int32_t* sums, float* out, std::size_t n,
+    const std::array<driver::ColumnEntries, kernels::Rescale::columns>& columns) noexcept {
   kernels::sums_row<Arch>(stage, sums, out, n, columns);
 }
 
@@ -44,10 +47,14 @@ template <class Arch, class R>
 constexpr RuleRows<R> rule_rows() noexcept {
 #if TQ_HAS_SIMD
   if constexpr (LaneRequantizer<R, Arch>)
-    return {&tq::detail::rounded_lanes<Arch, R, std::int8_t>,
-            &tq::detail::rounded_lanes<Arch, R, std::uint8_t>};
+    return {&tq::detail::rule_lanes<Arch, R, std::int8_t>,
+            &tq::detail::rule_lanes<Arch, R, std::uint8_t>};
 #endif
   return {nullptr, nullptr};
+}
+template <class Arch, class... R>
+constexpr RuleTable<R...> all_rule_rows(const RuleTable<R...>&) noexcept {
+  return {{rule_rows<Arch, R>()...}};
 }
 
 template <class Arch>
@@ -57,11 +64,8 @@ constexpr Products products_of() noexcept {
           .take_64 = &take_of<Arch, 64>,
           .depthwise_int8 = &kernels::depthwise<arch::tap_dot<Arch>, std::int8_t>,
           .depthwise_uint8 = &kernels::depthwise<arch::tap_dot<Arch>, std::uint8_t>,
-          .rescale = &sums_row_of<Arch, kernels::Rescale, float>,
-          .requantize_int8 = &sums_row_of<Arch, kernels::Requantize<std::int8_t>, std::int8_t>,
-          .requantize_uint8 = &sums_row_of<Arch, kernels::Requantize<std::uint8_t>, std::uint8_t>,
-          .rules = {rule_rows<Arch, RequantizeTorch>(), rule_rows<Arch, RequantizeDouble>(),
-                    rule_rows<Arch, RequantizeSingle>(), rule_rows<Arch, RequantizeUp>()}};
+          .rescale = &sums_row_of<Arch>,
+          .rules = all_rule_rows<Arch>(AllRules{})};
 }
 
 template <class Dot>

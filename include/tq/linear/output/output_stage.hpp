@@ -3,26 +3,18 @@
 // OutputStage: what makes codes of the sums of a product: bias, factor, zero point, and an
 // activation that clamps.
 
-#include <tq/arch/batch.hpp>
-#include <tq/config.hpp>
 #include <tq/core/detail/emptied.hpp>
 #include <tq/core/detail/read.hpp>
-#include <tq/core/options.hpp>
-#include <tq/core/readable.hpp>
-#include <tq/core/tensor_view.hpp>
 #include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/requantize.hpp>
-#include <tq/kernels/sums_row.hpp>
-#include <tq/linear/default_arch.hpp>
-#include <tq/linear/matmul.hpp>
-#include <tq/linear/output/detail/stage_row.hpp>
-#include <tq/linear/output/detail/store_row.hpp>
-#include <tq/linear/output/requantize.hpp>
-#include <tq/linear/packed_weights.hpp>
+#include <tq/linear/byte_weights.hpp>
+#include <tq/linear/output/detail/code_limits.hpp>
+#include <tq/linear/output/detail/require_32_bits.hpp>
+#include <tq/linear/output/detail/rule_row.hpp>
+#include <tq/linear/output/requantize_float.hpp>
+#include <tq/linear/output/requantizer.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -30,26 +22,9 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace tq {
-
-namespace detail {
-// Throws where a sum of `w`, PackedWeights or PackedFilters, and its bias (none, or one for each
-// output), might leave 32 bits.
-template <class Weights>
-void require_32_bits(const char* function, const Weights& w, std::span<const std::int32_t> bias) {
-  for (std::size_t n = 0; n < w.outputs(); ++n) {
-    const std::int64_t b = bias.empty() ? 0 : bias[n], most = 255 * w.reach(n) + (b < 0 ? -b : b);
-    if (most > std::numeric_limits<std::int32_t>::max())
-      raise(errc::bad_argument, std::string(function) +
-                                    ": expected sums of 32 bits, but those of output " +
-                                    std::to_string(n) + " reach " + std::to_string(most) +
-                                    ", with a bias of " + std::to_string(b));
-  }
-}
-}  // namespace detail
 
 /// code = clamp(R(sum + bias[n], factor[n]) + zero_point, low, high). Factors are scale of x *
 /// scale of weights / scale of the output; biases have the scale of x * scale of weights, and are
@@ -95,22 +70,9 @@ class OutputStage {
   template <class Arch, ByteCode Code>
   void row(const std::int32_t* sums, std::size_t first, std::size_t count,
            Code* out) const noexcept {
-    if constexpr (std::derived_from<R, RequantizeFloat>) {
-      static constexpr auto ones = [] {
-        std::array<float, kernels::widest_register> all{};
-        all.fill(1.0f);
-        return all;
-      }();
-      using driver::numbers_at, driver::shared_number;
-      detail::stage_row<Arch>(
-          kernels::Requantize<Code>(zero_point_, low_, high_), sums, out, count,
-          {shared_number(ones.data()),
-           count_ == 1 ? shared_number(factors_.data()) : numbers_at(factors_.data() + first),
-           biases_ == 0 ? shared_number(bias_.data()) : numbers_at(bias_.data() + first)});
-    } else if (!detail::rule_row<Arch, R>(limits(), numbers(first), sums, out, count)) {
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = static_cast<Code>((*this)(sums[i], first + i));
-    }
+    const detail::CodeLimits limits(zero_point_, low_, high_);
+    if (detail::rule_row<Arch, R>(limits, numbers(first), sums, out, count)) return;
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Code>((*this)(sums[i], first + i));
   }
 
   /// For PackedWeights or PackedFilters. Throws: `errc::shape_mismatch` unless there are as many
@@ -137,7 +99,6 @@ class OutputStage {
   }
 
  private:
-  [[nodiscard]] kernels::CodeLimits limits() const noexcept { return {zero_point_, low_, high_}; }
   // The factors and biases of outputs from `first` on.
   [[nodiscard]] detail::RuleNumbers<R> numbers(std::size_t first) const noexcept {
     return {factors_.data() + (count_ == 1 ? 0 : first), bias_.data() + (biases_ == 0 ? 0 : first),
@@ -157,34 +118,5 @@ class OutputStage {
   std::vector<bias_type> bias_;
   std::int32_t zero_point_, low_, high_;
 };
-
-/// The codes that `stage` makes of the sums of `matmul_integer`. Throws: as that, and as
-/// `stage.require_fit`, before anything is written.
-template <class Arch = default_arch, detail::ByteTensor X, Requantizer R, class Y, class... O>
-  requires ByteCode<element_of<Y>>
-void matmul_requantized(const X& x_codes, std::span<const std::int32_t> x_zero_points,
-                        const PackedWeights& weights, const OutputStage<R>& stage, Y&& y,
-                        const O&... options) {
-  static_assert(!detail::is_temporary_owner<Y>,
-                "tq::matmul_requantized: the output is a temporary: give it a name first");
-  using Code = detail::code_of<X>;
-  using Out = element_of<Y>;
-  const auto in = detail::read_as<Code>(x_codes);
-  const TensorView<const Code>& x = in.view();
-  const TensorView<Out> out = detail::output<Out>(y);
-  const auto& executor = detail::executor_of(options...);
-  const detail::GemmRows<Code> rows{x, x_zero_points};
-  detail::require_product("tq::matmul_requantized", rows, weights);
-  detail::require_shape("tq::matmul_requantized", "an output",
-                        Shape{x.shape()[0], weights.outputs()}, out.shape());
-  stage.template require_fit<Out>("tq::matmul_requantized", weights);
-  const auto store = [&](std::size_t row, std::size_t column, std::size_t count,
-                         const std::int32_t* sums) {
-    detail::store_row(out, row, column, count, [&](std::size_t first, std::size_t n, Out* codes) {
-      stage.template row<Arch>(sums + first, column + first, n, codes);
-    });
-  };
-  detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
-}
 
 }  // namespace tq

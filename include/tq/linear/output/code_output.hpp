@@ -1,97 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// FloatOutput, CodeOutput: what a layer makes of its sums.
+// CodeOutput: a layer gives codes.
 
 #include <tq/core/quant_params.hpp>
-#include <tq/driver/columns.hpp>
 #include <tq/error.hpp>
-#include <tq/kernels/rescale.hpp>
-#include <tq/kernels/sums_row.hpp>
 #include <tq/linear/activation.hpp>
 #include <tq/linear/output/bias.hpp>
-#include <tq/linear/output/detail/stage_row.hpp>
+#include <tq/linear/output/clamp.hpp>
+#include <tq/linear/output/float_product.hpp>
 #include <tq/linear/output/output_stage.hpp>
-#include <tq/linear/output/requantize.hpp>
-#include <tq/numeric/rounding.hpp>
+#include <tq/linear/output/requantize_float.hpp>
+#include <tq/linear/output/requantizer.hpp>
+#include <tq/ops/detail/checks.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace tq {
 
-/// An activation function that is part of a layer: outputs below `low` become it, those above
-/// `high` become that.
-struct Clamp {
-  float low = -std::numeric_limits<float>::infinity();
-  float high = std::numeric_limits<float>::infinity();
-
-  [[nodiscard]] static constexpr Clamp relu() noexcept { return {.low = 0.0f}; }
-  [[nodiscard]] static constexpr Clamp relu6() noexcept { return {0.0f, 6.0f}; }
-};
-
 namespace detail {
-inline void require_clamp(const char* function, const Clamp& c) {
-  if (!(c.low <= c.high))
-    raise(errc::bad_argument, std::string(function) + ": expected a clamp from low to high, got " +
-                                  number_text(c.low) + " to " + number_text(c.high));
-}
-
-// float(sum) * (scale of x * scale of weights) + bias, every operation rounded once, and clamped.
-// Biases of int32 are added to the sum.
-class FloatStage {
- public:
-  // `weight_scales`: one, or one for each output; `bias` fits.
-  FloatStage(std::size_t outputs, std::span<const float> weight_scales, const Bias& bias,
-             const Clamp& clamp)
-      : scales_(outputs + driver::Column::padding),
-        whole_(scales_.size(), 0),
-        real_(scales_.size(), -0.0f),
-        clamp_(clamp) {
-    for (std::size_t n = 0; n < outputs; ++n)
-      scales_[n] = weight_scales[weight_scales.size() == 1 ? 0 : n];
-    std::ranges::copy(bias.integers(), whole_.begin());
-    std::ranges::copy(bias.floats(), real_.begin());
-    if (outputs != 0) largest_ = *std::max_element(scales_.begin(), scales_.end());
-  }
-
-  // The values of the sums of outputs `first` to `first + count`.
-  template <class Arch>
-  void row(const std::int32_t* sums, std::size_t first, std::size_t count, float x_scale,
-           float* out) const noexcept {
-    std::array<float, kernels::widest_register> x;
-    x.fill(x_scale);
-    stage_row<Arch>(
-        kernels::Rescale(clamp_.low, clamp_.high), sums, out, count,
-        {driver::shared_number(x.data()), driver::numbers_at(scales_.data() + first),
-         driver::numbers_at(whole_.data() + first), driver::numbers_at(real_.data() + first)});
-  }
-
-  // Throws where a product of scales is infinite, which 0 times is no number.
-  void require_finite(const char* function, std::span<const float> x_scales) const {
-    for (const float s : x_scales)
-      if (!(s * largest_ <= std::numeric_limits<float>::max()))
-        raise(errc::bad_scale,
-              std::string(function) + ": expected scales whose product is finite, got " +
-                  number_text(s) + " of x and " + number_text(largest_) + " of weights");
-  }
-
- private:
-  std::vector<float> scales_;  // of outputs, and what may be read behind them, as the others
-  std::vector<std::int32_t> whole_;
-  std::vector<float> real_;  // -0 where there is none, which changes nothing
-  Clamp clamp_;
-  float largest_ = 0;
-};
-
 // The numbers of an `OutputStage`.
 template <Requantizer R>
 struct Requantization {
@@ -103,35 +36,6 @@ struct Requantization {
     return OutputStage<R>(factors, zero_point, low, high, bias);
   }
 };
-}  // namespace detail
-
-/// A layer gives floats: float(sum) * (scale of x * scale of weights) + bias, rounded after every
-/// operation, as ONNX Runtime and FBGEMM's AVX2 code have it, and clamped.
-struct FloatOutput {
-  using value_type = float;
-  using stage_type = detail::FloatStage;
-  Clamp clamp{};
-};
-
-namespace detail {
-// Throws: `errc::bad_argument` for a clamp of nothing, and for biases of int32 whose step is not
-// known; `errc::bad_scale` for a product of scales that is infinite.
-template <Activation In>
-[[nodiscard]] FloatStage float_stage(const char* function, const In& in, std::size_t outputs,
-                                     std::span<const float> weight_scales, const Bias& bias,
-                                     const FloatOutput& out) {
-  require_clamp(function, out.clamp);
-  if (!In::is_static && !bias.integers().empty())
-    raise(errc::bad_argument, std::string(function) +
-                                  ": expected biases of float32 with a DynamicActivation, got "
-                                  "int32, whose steps it does not know");
-  FloatStage made(outputs, weight_scales, bias, out.clamp);
-  if constexpr (In::is_static) {
-    const float scale = in.scale();
-    made.require_finite(function, {&scale, 1});
-  }
-  return made;
-}
 }  // namespace detail
 
 /// A layer gives codes with `params`, in the rounding R, and clamped: what quantizing its clamped
@@ -271,26 +175,5 @@ template <ActivationSource Trained>
 CodeOutput(const Trained&, Clamp = {}) -> CodeOutput<typename Trained::params_type>;
 template <ActivationSource Trained, Requantizer R>
 CodeOutput(const Trained&, Clamp, R) -> CodeOutput<typename Trained::params_type, R>;
-
-namespace detail {
-// The stage of a layer with these weights, if all of it fits.
-template <Activation In, class Weights, class Out>
-[[nodiscard]] typename Out::stage_type layer_stage(const char* function, const In& in,
-                                                   const Weights& weights,
-                                                   std::span<const float> weight_scales,
-                                                   const Bias& bias, const Out& out) {
-  using Value = typename Out::value_type;
-  bias.require_fit(function, weights.outputs());
-  if constexpr (ByteCode<Value>) {
-    const auto is_zero = [&](std::size_t n) { return weights.reach(n) == 0; };
-    const auto made = out.requantization(in.scale(), weight_scales, bias, is_zero).stage();
-    made.template require_fit<Value>(function, weights);
-    return made;
-  } else {
-    require_32_bits(function, weights, bias.integers());
-    return float_stage(function, in, weights.outputs(), weight_scales, bias, out);
-  }
-}
-}  // namespace detail
 
 }  // namespace tq

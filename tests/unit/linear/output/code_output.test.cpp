@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tq/linear/output/layer_output.hpp>
+#include <tq/linear/output/code_output.hpp>
 
 #include <algorithm>
 #include <array>
@@ -163,59 +163,4 @@ TEST_CASE("extreme scales and biases have codes, or are refused, in every roundi
     const std::array one{1.0};
     (void)tq::OutputStage<tq::RequantizeTorch>(one, 0, 0, 255, std::array{std::nanf("")});
   });
-}
-
-namespace {
-float value(const tq::detail::FloatStage& stage, std::int32_t sum, std::size_t n, float x_scale) {
-  float out = 0;
-  stage.row<tq::arch::native>(&sum, n, 1, x_scale, &out);
-  return out;
-}
-}  // namespace
-
-TEST_CASE("floats of sums: scaled, then with their bias, then clamped") {
-  const std::array w{0.5f, 2.0f};
-  const tq::detail::FloatStage real(2, w, Bias(std::array{1.0f, -1.0f}), {-4.0f, 4.0f});
-  CHECK(value(real, 3, 0, 0.5f) == 1.75f);
-  CHECK(value(real, 3, 1, 0.5f) == 2.0f);
-  CHECK(value(real, 300, 1, 0.5f) == 4.0f);
-  CHECK(value(real, -300, 0, 0.5f) == -4.0f);
-  const tq::detail::FloatStage whole(2, std::array{0.5f}, Bias(std::vector<std::int32_t>{4, 5}),
-                                     {});
-  CHECK(value(whole, 3, 1, 0.5f) == 2.0f);
-  const tq::detail::FloatStage none(1, std::array{1e-40f}, {}, {});
-  CHECK(std::signbit(value(none, -1, 0, 1e-40f)));  // an underflow keeps its sign
-  whole.require_finite("here", std::array{1e38f, 0.5f});
-  const tq::detail::FloatStage large(2, std::array{1.0f, 1e10f}, {}, {});
-  test::raises(tq::errc::bad_scale, {"here", "1e+30 of x", "1e+10 of weights"},
-               [&] { large.require_finite("here", std::array{1.0f, 1e30f}); });
-}
-
-TEST_CASE("codes of rows are those of single sums") {
-  std::mt19937 random(6);
-  constexpr std::size_t most = 150;
-  std::vector<double> factors(most);
-  std::vector<std::int32_t> sums(most), bias(most);
-  for (std::size_t i = 0; i < most; ++i) {
-    factors[i] = std::ldexp(static_cast<double>(random() % 1000 + 1), -20);
-    sums[i] = static_cast<std::int32_t>(random()) >> (random() % 24 + 8);
-    bias[i] = static_cast<std::int32_t>(random() % 2000) - 1000;
-  }
-  sums[0] = std::numeric_limits<std::int32_t>::max(), bias[0] = 0, factors[0] = 4e6;
-  const auto agree = [&](const auto& stage, auto code) {
-    using Code = decltype(code);
-    for (std::size_t n = 0; n <= most; ++n) {
-      const std::size_t first = most - n;
-      std::vector<Code> out(n + 1, Code{77});
-      stage.template row<tq::arch::native>(sums.data() + first, first, n, out.data());
-      bool same = out[n] == Code{77};
-      for (std::size_t i = 0; i < n; ++i)
-        same = same && out[i] == stage(sums[first + i], first + i);
-      CHECK(same);
-    }
-  };
-  const std::span<const double> one(factors.data() + 1, 1);
-  agree(tq::OutputStage<>(factors, 3, -128, 127, bias), std::int8_t{});
-  agree(tq::OutputStage<>(one, 130, 130, 255), std::uint8_t{});
-  agree(tq::OutputStage<tq::RequantizeUp>(one, 3, -128, 127, bias), std::int8_t{});
 }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Against integers of 128 bits, which are exact, and the vectors that peers' own code gave.
+#include <tq/linear/output/float_product.hpp>
 #include <tq/linear/output/output_stage.hpp>
-#include <tq/linear/output/requantize.hpp>
+#include <tq/linear/output/requantize_double.hpp>
+#include <tq/linear/output/requantize_float.hpp>
+#include <tq/linear/output/requantize_single.hpp>
+#include <tq/linear/output/requantize_torch.hpp>
+#include <tq/linear/output/requantize_up.hpp>
+#include <tq/linear/output/requantizer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +18,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "support/catch.hpp"
 #include "support/error_check.hpp"
@@ -228,6 +235,10 @@ TEST_CASE("ten million sums and factors have the code of exact integers") {
 }
 
 #if TQ_HAS_SIMD
+static_assert(tq::LaneRequantizer<RequantizeFloat, tq::arch::native> ==
+              !std::is_same_v<tq::arch::native, tq::arch::scalar>);
+static_assert(!tq::LaneRequantizer<RequantizeFloat, tq::arch::scalar>);
+
 TEST_CASE("lanes of sums have the codes of sums one by one") {
   using Arch = tq::arch::native;
   inputs::Random r(2);
@@ -237,13 +248,22 @@ TEST_CASE("lanes of sums have the codes of sums one by one") {
       constexpr std::size_t width = tq::arch::width<Arch>;
       std::int32_t sums[width], lanes[width];
       typename R::multiplier m[width];
+      float bias[width];
       for (int i = test::rounds(200'000); i > 0 && failures.size() < 1000; --i) {
-        for (std::size_t k = 0; k < width; ++k) sums[k] = any_sum(r), m[k] = any_multiplier();
-        R::template lanes<Arch>(tq::arch::ints<Arch>::load_unaligned(sums), m)
-            .store_unaligned(lanes);
-        for (std::size_t k = 0; k < width; ++k)
-          if (lanes[k] != R::apply(sums[k], m[k]))
-            failures += name + text(sums[k], 0, lanes[k], R::apply(sums[k], m[k]));
+        for (std::size_t k = 0; k < width; ++k) {
+          sums[k] = any_sum(r), m[k] = any_multiplier();
+          bias[k] = static_cast<float>(std::ldexp(r.normal(), r.between(-3, 30)));
+        }
+        const auto v = tq::arch::ints<Arch>::load_unaligned(sums);
+        if constexpr (tq::FloatBiasRequantizer<R>)
+          R::template lanes<Arch>(v, m, bias).store_unaligned(lanes);
+        else R::template lanes<Arch>(v, m).store_unaligned(lanes);
+        for (std::size_t k = 0; k < width; ++k) {
+          std::int32_t wanted = 0;
+          if constexpr (tq::FloatBiasRequantizer<R>) wanted = R::apply(sums[k], m[k], bias[k]);
+          else wanted = R::apply(sums[k], m[k]);
+          if (lanes[k] != wanted) failures += name + text(sums[k], 0, lanes[k], wanted);
+        }
       }
     }
   };
@@ -256,6 +276,13 @@ TEST_CASE("lanes of sums have the codes of sums one by one") {
   const auto any_up = [&] {
     return RequantizeUp::make(r.chance(5) ? 0 : std::ldexp(0.5 + r.unit() / 2, r.between(-38, 21)));
   };
+  const auto any_float = [&] {
+    return r.chance(5)   ? std::numeric_limits<float>::max()
+           : r.chance(5) ? 0.0f
+                         : static_cast<float>(std::ldexp(0.5 + r.unit() / 2, r.between(-149, 40)));
+  };
+  check.template operator()<RequantizeFloat>("float ", any_float);
+  check.template operator()<RequantizeTorch>("torch ", any_float);
   check.template operator()<RequantizeDouble>("twice ", any_fixed);
   check.template operator()<RequantizeSingle>("once ", any_fixed);
   check.template operator()<RequantizeUp>("up ", any_up);
