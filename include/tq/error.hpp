@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How tq reports bad input: an error code, an exception that carries it, and one function that
-// throws.
+// How tq reports bad input: an error code, an exception that carries it, one function that throws,
+// and the formula of its texts.
 
 #include <tq/config.hpp>
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace tq {
 
@@ -84,5 +89,79 @@ namespace detail {
 #else
 [[noreturn]] void raise(errc code, const std::string& what);
 #endif
+
+namespace detail {
+
+// A part of an error text, as data: a call that throws makes no strings. It views its text, so it
+// must not outlive the call.
+class TextPart {
+ public:
+  constexpr TextPart(const char* text) noexcept : TextPart(std::string_view(text)) {}
+  constexpr TextPart(std::string_view text) noexcept
+      : data_(text.data()), number_(text.size()), kind_(Kind::text) {}
+  TextPart(const std::string& text) noexcept : TextPart(std::string_view(text)) {}
+  constexpr TextPart(int n) noexcept : TextPart(static_cast<long long>(n)) {}
+  constexpr TextPart(long n) noexcept : TextPart(static_cast<long long>(n)) {}
+  constexpr TextPart(long long n) noexcept
+      : number_(static_cast<unsigned long long>(n)), kind_(Kind::integer) {}
+  constexpr TextPart(unsigned n) noexcept : TextPart(static_cast<unsigned long long>(n)) {}
+  constexpr TextPart(unsigned long n) noexcept : TextPart(static_cast<unsigned long long>(n)) {}
+  constexpr TextPart(unsigned long long n) noexcept : number_(n), kind_(Kind::natural) {}
+  // As "%g".
+  constexpr TextPart(float x) noexcept
+      : number_(std::bit_cast<std::uint32_t>(x)), kind_(Kind::real) {}
+  // As "[2, 3]", the extents of a shape.
+  constexpr TextPart(std::span<const std::size_t> extents) noexcept
+      : data_(extents.data()), number_(extents.size()), kind_(Kind::extents) {}
+  TextPart(char) = delete;  // would be a number
+  TextPart(bool) = delete;
+
+  void append_to(std::string& out) const {
+    if (kind_ == Kind::text) {
+      out.append(static_cast<const char*>(data_), static_cast<std::size_t>(number_));
+    } else if (kind_ == Kind::integer) {
+      out += std::to_string(static_cast<long long>(number_));
+    } else if (kind_ == Kind::natural) {
+      out += std::to_string(number_);
+    } else if (kind_ == Kind::real) {
+      out += number_text(std::bit_cast<float>(static_cast<std::uint32_t>(number_)));
+    } else {
+      const auto* extents = static_cast<const std::size_t*>(data_);
+      out += '[';
+      for (unsigned long long i = 0; i < number_; ++i)
+        out.append(i == 0 ? "" : ", ").append(std::to_string(extents[i]));
+      out += ']';
+    }
+  }
+
+ private:
+  enum class Kind : std::uint8_t { text, integer, natural, real, extents };
+  const void* data_ = nullptr;
+  unsigned long long number_ = 0;  // or the bits of the float, or the length of text or extents
+  Kind kind_;
+};
+
+using TextParts = std::initializer_list<TextPart>;
+
+// Throws an error whose text is the parts, one behind the other.
+[[noreturn]] TQ_RARE inline void raise_text(errc code, TextParts parts) {
+  std::string text;
+  for (const TextPart& part : parts) part.append_to(text);
+  raise(code, text);
+}
+
+// Throws "<where>: expected <expected>, got <got>"; an empty place is left out.
+[[noreturn]] TQ_RARE inline void raise_expected(errc code, TextPart where, TextParts expected,
+                                                TextParts got) {
+  std::string text;
+  where.append_to(text);
+  text += text.empty() ? "expected " : ": expected ";
+  for (const TextPart& part : expected) part.append_to(text);
+  text += ", got ";
+  for (const TextPart& part : got) part.append_to(text);
+  raise(code, text);
+}
+
+}  // namespace detail
 
 }  // namespace tq

@@ -28,21 +28,22 @@
 namespace tq {
 
 namespace detail {
+// The text is made in a function that is no template, once for all types.
+[[noreturn]] inline void refuse_no_data(const std::string& name, std::size_t i, std::size_t n) {
+  const std::string where = "tq::calibrate" + (name.empty() ? name : ": tensor '" + name + "'");
+  if (n == 0) raise_text(errc::no_data, {where, ": expected data, but the observer saw none"});
+  raise_text(errc::no_data, {where, ": expected finite values in every slot, but slot ", i, " of ",
+                             n, " saw none"});
+}
+
 template <class Params, class N, class Acc, class NonFinite, class C, class E>
 [[nodiscard]] params_under<Params, N> calibrate_observer(
     const Observer<Acc, typename Params::granularity_type, NonFinite>& observer,
     const C& calibrator, const E& executor) {
-  const std::string where =
-      "tq::calibrate: " +
-      (observer.name().empty() ? std::string() : "tensor '" + observer.name() + "': ");
   const std::span<const Acc> accumulators = observer.accumulators();
-  if (accumulators.empty())
-    raise(errc::no_data, where + "expected data, but the observer saw none");
+  if (accumulators.empty()) refuse_no_data(observer.name(), 0, 0);
   for (std::size_t i = 0; i < accumulators.size(); ++i)
-    if (accumulators[i].empty())
-      raise(errc::no_data, where + "expected finite values in every slot, but slot " +
-                               std::to_string(i) + " of " + std::to_string(accumulators.size()) +
-                               " saw none");
+    if (accumulators[i].empty()) refuse_no_data(observer.name(), i, accumulators.size());
   std::vector<Range> ranges(accumulators.size());
   const auto choose = [&](std::size_t i) {
     ranges[i] = calibrator.template range<Params, N>(accumulators[i]);

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -142,8 +141,8 @@ struct KlDivergenceCalibrator {
     requires(!OffsetParams<Params>)  // thresholds are distances from 0
   [[nodiscard]] Range range(const Acc& seen) const {
     if (stride < 0)
-      raise(errc::bad_argument, "tq::KlDivergenceCalibrator: expected a stride of 0 or more, got " +
-                                    std::to_string(stride));
+      detail::raise_expected(errc::bad_argument, "tq::KlDivergenceCalibrator",
+                             {"a stride of 0 or more"}, {stride});
     const Range whole = seen.range();
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(whole)) return whole;

@@ -11,7 +11,6 @@
 #include <tq/numeric/shortest_text.hpp>
 
 #include <concepts>
-#include <string>
 
 namespace tq {
 
@@ -53,8 +52,8 @@ struct LpCalibrator {
   template <AnyParams Params, NumericsPolicy N, SampleFor<Params> Acc>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(norm > 0 && norm <= 16))
-      raise(errc::bad_argument,
-            "tq::LpCalibrator: expected a norm in (0, 16], got " + detail::shortest_text(norm));
+      detail::raise_expected(errc::bad_argument, "tq::LpCalibrator", {"a norm in (0, 16]"},
+                             {detail::shortest_text(norm)});
     const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
     if (!grid.leaves_choice(seen.range())) return seen.range();
     return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), seen.range(),

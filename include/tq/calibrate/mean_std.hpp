@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 namespace tq {
 
@@ -24,9 +23,9 @@ struct MeanStdCalibrator {
     requires RangeFor<Acc, Params>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(deviations >= 0 && std::isfinite(deviations)))
-      raise(errc::bad_argument,
-            "tq::MeanStdCalibrator: expected a finite number of deviations of at least 0, got " +
-                detail::shortest_text(deviations));
+      detail::raise_expected(errc::bad_argument, "tq::MeanStdCalibrator",
+                             {"a finite number of deviations of at least 0"},
+                             {detail::shortest_text(deviations)});
     const Range whole = seen.range();
     const double lo = double(whole.min), hi = double(whole.max);
     const detail::Moments moments = detail::moments_without_zeros(seen, detail::decides<Params>);

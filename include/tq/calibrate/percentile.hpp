@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -29,9 +28,9 @@ struct PercentileCalibrator {
     requires RangeFor<Acc, Params>
   [[nodiscard]] Range range(const Acc& seen) const {
     if (!(0 <= lower && lower <= upper && upper <= 1))
-      raise(errc::bad_argument,
-            "tq::PercentileCalibrator: expected 0 <= lower <= upper <= 1, got lower " +
-                detail::shortest_text(lower) + " and upper " + detail::shortest_text(upper));
+      detail::raise_expected(
+          errc::bad_argument, "tq::PercentileCalibrator", {"0 <= lower <= upper <= 1"},
+          {"lower ", detail::shortest_text(lower), " and upper ", detail::shortest_text(upper)});
     const Range whole = seen.range();
     if (is_few_values(seen, codes<Params>)) return whole;
     const auto is_empty = [&](Range r) {

@@ -8,7 +8,6 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -22,13 +21,13 @@ struct NotATensor {};
 inline void require_flat(bool is_contiguous, const Shape& got, const Shape& shape) {
   static_cast<void>(require_extents("tq::as_tensor", shape));
   if (!is_contiguous)
-    raise(errc::not_contiguous, "tq::as_tensor: expected contiguous elements for shape " +
-                                    to_string(shape) + ", got a strided tensor of shape " +
-                                    to_string(got));
+    raise_expected(errc::not_contiguous, "tq::as_tensor",
+                   {"contiguous elements for shape ", shape.extents()},
+                   {"a strided tensor of shape ", got.extents()});
   if (got.size() != shape.size())
-    raise(errc::shape_mismatch, "tq::as_tensor: expected " + std::to_string(shape.size()) +
-                                    " elements for shape " + to_string(shape) + ", got shape " +
-                                    to_string(got));
+    raise_expected(errc::shape_mismatch, "tq::as_tensor",
+                   {shape.size(), " elements for shape ", shape.extents()},
+                   {"shape ", got.extents()});
 }
 
 template <class T>

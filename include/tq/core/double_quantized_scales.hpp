@@ -16,7 +16,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,10 +34,9 @@ class Scales<Self> {
     const std::size_t blocks =
         (stored_.size() + DoubleQuantized::block - 1) / DoubleQuantized::block;
     if (blocks != block_scales_.size())
-      raise(errc::shape_mismatch, "tq::Scales: expected " + std::to_string(blocks) +
-                                      " scales for " + std::to_string(stored_.size()) +
-                                      " quantized scales, got " +
-                                      std::to_string(block_scales_.size()));
+      detail::raise_expected(errc::shape_mismatch, "tq::Scales",
+                             {blocks, " scales for ", stored_.size(), " quantized scales"},
+                             {block_scales_.size()});
     bool finite = detail::is_finite(offset_);
     for (const float s : block_scales_) finite = finite && detail::is_finite(s);
     if (!finite)

@@ -219,10 +219,9 @@ inline constexpr std::size_t most_without_elements = std::size_t{1} << 20;
 // The text is made in a function that is no template, once for all types.
 [[noreturn]] inline void refuse_count(std::string_view function, std::string_view granularity,
                                       const Shape& shape, std::size_t got) {
-  raise(errc::bad_argument,
-        std::string(function) + ": expected at most " + std::to_string(most_without_elements) +
-            " parameters of a tensor without elements, got " + std::to_string(got) + " (" +
-            std::string(granularity) + " over shape " + to_string(shape) + ")");
+  raise_expected(errc::bad_argument, function,
+                 {"at most ", most_without_elements, " parameters of a tensor without elements"},
+                 {got, " (", granularity, " over shape ", shape.extents(), ")"});
 }
 
 // Throws what `g.check(shape)` finds; `function` begins the text. Also `errc::bad_argument` for
@@ -230,7 +229,7 @@ inline constexpr std::size_t most_without_elements = std::size_t{1} << 20;
 template <Granularity G>
 void require_possible(std::string_view function, const G& g, const Shape& shape) {
   const std::size_t elements = shape.size();
-  if (elements > most_in_memory) refuse_extents(std::string(function).c_str(), shape);
+  if (elements > most_in_memory) refuse_extents(function, shape);
   const errc e = g.check(shape);
   if (e == errc::ok) {
     if (elements != 0) return;
@@ -238,20 +237,21 @@ void require_possible(std::string_view function, const G& g, const Shape& shape)
       refuse_count(function, G::name, shape, n);
     return;
   }
-  const std::string who(function), name(G::name);
   if (e == errc::bad_group_size) {
-    std::string text = who + ": expected sizes of at least 1 for " + name;
-    if constexpr (requires { g.size(); }) text += ", got " + std::to_string(g.size());
+    const TextParts expected{"sizes of at least 1 for ", G::name};
     if constexpr (requires { g.rows() + g.cols(); })
-      text += ", got " + std::to_string(g.rows()) + " x " + std::to_string(g.cols());
-    raise(e, text);
+      raise_expected(e, function, expected, {g.rows(), " x ", g.cols()});
+    else if constexpr (requires { g.size(); }) raise_expected(e, function, expected, {g.size()});
+    else raise_expected(e, function, expected, {"others"});
   }
-  std::string text = "a tensor that fits " + name;
+  const TextParts got{"shape ", shape.extents()};
   if constexpr (requires { g.axis(); })
-    text = "a tensor with an axis " + std::to_string(g.axis()) + " for " + name;
-  else if constexpr (requires { g.rows(); }) text = "a tensor of rank 2 or more for " + name;
-  else if constexpr (std::same_as<G, PerToken>) text = "a tensor of rank 1 or more for " + name;
-  raise(e, who + ": expected " + text + ", got shape " + to_string(shape));
+    raise_expected(e, function, {"a tensor with an axis ", g.axis(), " for ", G::name}, got);
+  else if constexpr (requires { g.rows(); })
+    raise_expected(e, function, {"a tensor of rank 2 or more for ", G::name}, got);
+  else if constexpr (std::same_as<G, PerToken>)
+    raise_expected(e, function, {"a tensor of rank 1 or more for ", G::name}, got);
+  else raise_expected(e, function, {"a tensor that fits ", G::name}, got);
 }
 }  // namespace detail
 

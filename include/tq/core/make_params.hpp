@@ -5,7 +5,6 @@
 #include <tq/core/quant_params.hpp>
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,10 +20,9 @@ template <AnyParams Params>
                                  const std::vector<std::int32_t>& zero_points = {}) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || (Params::has_zero_point && zero_points.size() != 1))
-      raise(errc::shape_mismatch,
-            "tq::make_params: expected one scale (and zero point) per tensor, got " +
-                std::to_string(scales.values().size()) + " and " +
-                std::to_string(zero_points.size()));
+      detail::raise_expected(errc::shape_mismatch, "tq::make_params",
+                             {"one scale (and zero point) per tensor"},
+                             {scales.values().size(), " and ", zero_points.size()});
     if constexpr (Params::has_zero_point) return Params(scales.values()[0], zero_points[0]);
     else return Params(scales.values()[0]);
   } else if constexpr (Params::has_zero_point) {
@@ -39,10 +37,9 @@ template <OffsetParams Params>
                                  Offsets<typename Params::scale_type> offsets) {
   if constexpr (Params::is_inline) {
     if (scales.values().size() != 1 || offsets.values().size() != 1)
-      raise(errc::shape_mismatch,
-            "tq::make_params: expected one scale and offset per tensor, got " +
-                std::to_string(scales.values().size()) + " and " +
-                std::to_string(offsets.values().size()));
+      detail::raise_expected(errc::shape_mismatch, "tq::make_params",
+                             {"one scale and offset per tensor"},
+                             {scales.values().size(), " and ", offsets.values().size()});
     return Params(scales.values()[0], offsets.values()[0]);
   } else {
     return Params(granularity, std::move(scales), std::move(offsets));

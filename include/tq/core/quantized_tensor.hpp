@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -20,9 +19,8 @@ namespace tq {
 namespace detail {
 // The text is made in a function that is no template, once for all types.
 [[noreturn]] inline void refuse_codes(const Shape& shape, std::size_t expected, std::size_t got) {
-  raise(errc::shape_mismatch, "tq::QuantizedTensor: expected " + std::to_string(expected) +
-                                  " bytes of codes for shape " + to_string(shape) + ", got " +
-                                  std::to_string(got));
+  raise_expected(errc::shape_mismatch, "tq::QuantizedTensor",
+                 {expected, " bytes of codes for shape ", shape.extents()}, {got});
 }
 }  // namespace detail
 

@@ -45,8 +45,7 @@ class Shape {
     require_rank(extents.size());
     for (const T e : extents) {
       if (e < 0)
-        raise(errc::bad_argument,
-              "tq::Shape: expected extents of 0 or more, got " + std::to_string(e));
+        detail::raise_expected(errc::bad_argument, "tq::Shape", {"extents of 0 or more"}, {e});
       extents_[static_cast<std::size_t>(rank_++)] = static_cast<std::size_t>(e);
     }
   }
@@ -79,8 +78,8 @@ class Shape {
  private:
   static constexpr void require_rank(std::size_t rank) {
     if (rank > std::size_t{max_rank})
-      raise(errc::rank_too_large, "tq::Shape: expected a rank of at most " +
-                                      std::to_string(max_rank) + ", got " + std::to_string(rank));
+      detail::raise_expected(errc::rank_too_large, "tq::Shape", {"a rank of at most ", max_rank},
+                             {rank});
   }
 
   constexpr void take(const Shape& other) noexcept {
@@ -121,8 +120,8 @@ namespace detail {
 namespace detail {
 // Throws `errc::bad_argument` unless memory can hold the elements. The text is made apart, so that
 // the check itself is short.
-[[noreturn]] inline void refuse_extents(const char* function, const Shape& shape) {
-  refuse_size(function, "extents", to_string(shape));
+[[noreturn]] inline void refuse_extents(TextPart function, const Shape& shape) {
+  refuse_size(function, "extents", {shape.extents()});
 }
 // The number of elements.
 constexpr std::size_t require_extents(const char* function, const Shape& shape) {

@@ -12,7 +12,6 @@
 #include <optional>
 #include <ranges>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -57,8 +56,7 @@ constexpr void set_row_major(Strides& strides, const Shape& shape) noexcept {
 namespace detail {
 
 [[noreturn]] inline void refuse_axis(const char* function, int axis, const Shape& shape) {
-  raise(errc::bad_axis, std::string(function) + ": expected an axis of shape " + to_string(shape) +
-                            ", got " + std::to_string(axis));
+  raise_expected(errc::bad_axis, function, {"an axis of shape ", shape.extents()}, {axis});
 }
 [[nodiscard]] constexpr int require_axis(const char* function, int axis, const Shape& shape) {
   const std::optional<int> found = resolve_axis(axis, shape.rank());
@@ -68,18 +66,18 @@ namespace detail {
 
 [[noreturn]] inline void refuse_slice(const Shape& shape, int axis, std::size_t begin,
                                       std::size_t end) {
-  raise(errc::bad_argument,
-        "tq::TensorView::slice: expected 0 <= begin <= end <= " + std::to_string(shape[axis]) +
-            " on axis " + std::to_string(axis) + " of shape " + to_string(shape) + ", got begin " +
-            std::to_string(begin) + " and end " + std::to_string(end));
+  raise_expected(
+      errc::bad_argument, "tq::TensorView::slice",
+      {"0 <= begin <= end <= ", shape[axis], " on axis ", axis, " of shape ", shape.extents()},
+      {"begin ", begin, " and end ", end});
 }
 
 [[noreturn]] inline void refuse_reshape(errc code, const Shape& from, const Shape& to) {
-  raise(code, std::string("tq::TensorView::reshaped: expected ") +
-                  (code == errc::shape_mismatch ? "a shape of as many elements as "
-                                                : "strides that need no copy, got shape ") +
-                  to_string(from) + (code == errc::shape_mismatch ? ", got " : " to become ") +
-                  to_string(to));
+  raise_text(code, {"tq::TensorView::reshaped: expected ",
+                    (code == errc::shape_mismatch ? "a shape of as many elements as "
+                                                  : "strides that need no copy, got shape "),
+                    from.extents(), (code == errc::shape_mismatch ? ", got " : " to become "),
+                    to.extents()});
 }
 
 // The strides with which the elements of `from` are a tensor of shape `to`, in row-major order.

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -115,8 +114,8 @@ class Scales<TwoLevel<E, Least>> {
   /// Throws: `errc::bad_scale` unless `tensor_scale` is positive and finite.
   static void require_tensor_scale(const char* who, float tensor_scale) {
     if (!(tensor_scale > 0) || !detail::is_finite(tensor_scale))
-      raise(errc::bad_scale, std::string(who) + ": expected a positive finite tensor scale, got " +
-                                 detail::number_text(tensor_scale));
+      detail::raise_expected(errc::bad_scale, who, {"a positive finite tensor scale"},
+                             {tensor_scale});
   }
   friend bool operator==(const Scales&, const Scales&) = default;
 

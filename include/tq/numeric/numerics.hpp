@@ -120,8 +120,8 @@ struct ScaleRaises {
   static constexpr std::string_view name = "scale_raises";
   static float apply(float scale) {
     if (!detail::usable_scale(scale))
-      raise(errc::bad_scale, "tq::ScaleRaises: expected a range with a usable scale, got scale " +
-                                 detail::number_text(scale));
+      detail::raise_expected(errc::bad_scale, "tq::ScaleRaises", {"a range with a usable scale"},
+                             {"scale ", scale});
     return scale;
   }
 };

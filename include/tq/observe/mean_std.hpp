@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace tq {
 
@@ -107,13 +106,12 @@ class MeanStd {
       fits = std::abs(out.rounded_mean() - out.mean()) <= std::abs(rounding);
     }
     if (!has_room)
-      raise(errc::malformed,
-            std::string(where) +
-                ": expected no more zeros than values, and 0 in the range seen, got " +
-                std::to_string(s.zeros) + " zeros");
+      detail::raise_expected(errc::malformed, where,
+                             {"no more zeros than values, and 0 in the range seen"},
+                             {s.zeros, " zeros"});
     if (!fits)
-      raise(errc::malformed,
-            std::string(where) + ": expected sums whose mean lies in the range seen");
+      detail::raise_text(errc::malformed,
+                         {where, ": expected sums whose mean lies in the range seen"});
     return out;
   }
   friend bool operator==(const MeanStd&, const MeanStd&) = default;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -22,8 +21,7 @@ inline void require_range(const char* where, float min, float max) {
   if (min >= -std::numeric_limits<float>::max() && min <= max &&
       max <= std::numeric_limits<float>::max())
     return;
-  raise(errc::malformed, std::string(where) + ": expected a finite range, got " +
-                             std::to_string(min) + " to " + std::to_string(max));
+  raise_expected(errc::malformed, where, {"a finite range"}, {min, " to ", max});
 }
 }  // namespace detail
 
@@ -76,9 +74,8 @@ class MinMax {
       out.seen_.min = s.min;
       out.seen_.max = s.max;
     } else if (s.min != 0 || s.max != 0) {
-      raise(errc::malformed,
-            "tq::MinMax::from_state: expected the range 0 to 0 without values, got " +
-                std::to_string(s.min) + " to " + std::to_string(s.max));
+      detail::raise_expected(errc::malformed, "tq::MinMax::from_state",
+                             {"the range 0 to 0 without values"}, {s.min, " to ", s.max});
     }
     out.seen_.nan = s.nan;
     out.seen_.infinite = s.infinite;

@@ -48,8 +48,8 @@ class MovingAverageMinMax {
   explicit MovingAverageMinMax(double constant = 0.01, Keeps keeps = Keeps::average)
       : constant_(constant), keeps_(keeps) {
     if (!(constant > 0 && constant <= 1))
-      raise(errc::bad_argument, "tq::MovingAverageMinMax: expected a constant in (0, 1], got " +
-                                    detail::shortest_text(constant));
+      detail::raise_expected(errc::bad_argument, "tq::MovingAverageMinMax",
+                             {"a constant in (0, 1]"}, {detail::shortest_text(constant)});
   }
 
   /// Values added from now on belong to batch `index`. Without a call, all values are batch
@@ -82,9 +82,9 @@ class MovingAverageMinMax {
   /// averaged would have to come between others.
   void merge(const MovingAverageMinMax& other) {
     if (constant_ != other.constant_)
-      raise(errc::bad_argument, "tq::MovingAverageMinMax::merge: expected constant " +
-                                    detail::shortest_text(constant_) + ", got " +
-                                    detail::shortest_text(other.constant_));
+      detail::raise_expected(errc::bad_argument, "tq::MovingAverageMinMax::merge",
+                             {"constant ", detail::shortest_text(constant_)},
+                             {detail::shortest_text(other.constant_)});
     require_mergeable(other);
     if (other.batches_.size() == 1) {  // a share of one batch
       reserve_one();
@@ -140,29 +140,25 @@ class MovingAverageMinMax {
       for (const float end : {s.average->min, s.average->max})
         detail::require_range(where, end, end);
       if (s.keeps == Keeps::batches || s.batches.empty())
-        raise(errc::malformed, std::string(where) +
-                                   ": expected an average and the last batch, got an average " +
-                                   (s.batches.empty() ? "alone" : "and all batches"));
+        detail::raise_expected(errc::malformed, where, {"an average and the last batch"},
+                               {"an average ", (s.batches.empty() ? "alone" : "and all batches")});
       out.average_ = s.average;
     }
     if (s.keeps == Keeps::average && s.batches.size() > 1)
-      raise(errc::malformed, std::string(where) +
-                                 ": expected only the last batch after an average, got " +
-                                 std::to_string(s.batches.size()) + " batches");
+      detail::raise_expected(errc::malformed, where, {"only the last batch after an average"},
+                             {s.batches.size(), " batches"});
     for (const Batch& b : s.batches) {
       detail::require_range(where, b.min, b.max);
       if (!out.batches_.empty() && b.index <= out.batches_.back().index)
-        raise(errc::malformed, std::string(where) + ": expected batches in order, got " +
-                                   std::to_string(b.index) + " after " +
-                                   std::to_string(out.batches_.back().index));
+        detail::raise_expected(errc::malformed, where, {"batches in order"},
+                               {b.index, " after ", out.batches_.back().index});
       out.batches_.push_back(b);
     }
     const std::size_t seen = s.batches.size() + (s.average ? 1 : 0);
     if (seen > s.finite || (seen == 0 && s.finite != 0))
-      raise(errc::malformed, std::string(where) + ": expected " +
-                                 std::to_string(s.finite == 0 ? 0 : 1) + " to " +
-                                 std::to_string(s.finite) + " batches, as there are values, got " +
-                                 std::to_string(seen));
+      detail::raise_expected(
+          errc::malformed, where,
+          {s.finite == 0 ? 0 : 1, " to ", s.finite, " batches, as there are values"}, {seen});
     out.count_ = s.finite + s.nan + s.infinite;
     out.nan_ = s.nan;
     out.infinite_ = s.infinite;
@@ -215,21 +211,20 @@ class MovingAverageMinMax {
   // Refuses an averaged `other` unless this is empty, and batches that come before averaged ones.
   void require_mergeable(const MovingAverageMinMax& other) const {
     if (other.average_ && !(batches_.empty() && keeps_ == Keeps::average))
-      refuse("merge", "an observer that keeps its batches", "an average of them");
+      refuse("merge", {"an observer that keeps its batches"}, "an average of them");
     if (!other.batches_.empty()) require_not_averaged("merge", other.batches_.front().index);
   }
   void require_not_averaged(const char* function, std::uint64_t index) const {
     if (keeps_ == Keeps::batches || batches_.empty() || index >= batches_.back().index) return;
     refuse(function,
-           "batches from " + std::to_string(batches_.back().index) +
-               " on, because earlier batches are averaged",
-           std::to_string(index));
+           {"batches from ", batches_.back().index, " on, because earlier batches are averaged"},
+           index);
   }
-  [[noreturn]] static void refuse(const char* function, const std::string& expected,
-                                  const std::string& got) {
-    raise(errc::bad_argument,
-          std::string("tq::MovingAverageMinMax::") + function + ": expected " + expected +
-              ", got " + got + "; observers that keep batches (Keeps::batches) merge in any order");
+  [[noreturn]] static void refuse(const char* function, detail::TextParts expected,
+                                  detail::TextPart got) {
+    detail::raise_expected(
+        errc::bad_argument, std::string("tq::MovingAverageMinMax::") + function, expected,
+        {got, "; observers that keep batches (Keeps::batches) merge in any order"});
   }
 
   void take(const Batch& batch) {

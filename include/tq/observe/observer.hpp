@@ -146,10 +146,9 @@ class Observer {
   void begin(const Shape& shape) {
     const std::size_t n = slots_for(shape);
     if (next_.is_used)
-      raise(errc::bad_argument,
-            where("observe") +
-                ": expected batches of numbers below 2^64, got another after number " +
-                std::to_string(next_.number));
+      detail::raise_expected(errc::bad_argument, where("observe"),
+                             {"batches of numbers below 2^64"},
+                             {"another after number ", next_.number});
     if (shape.size() != 0) {
       std::vector<Acc>& states = slots_.open();
       if (states.empty()) states.resize(n, prototype_.get());
@@ -189,12 +188,12 @@ class Observer {
   void merge(const Observer& other) {
     if constexpr (std::equality_comparable<Gran>)
       if (!(granularity_ == other.granularity_))
-        raise(errc::bad_argument, where("merge") + ": expected an observer of the same " +
-                                      std::string(Gran::name) +
-                                      ", got one of another axis or size");
+        detail::raise_expected(errc::bad_argument, where("merge"),
+                               {"an observer of the same ", Gran::name},
+                               {"one of another axis or size"});
     if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
-      raise(errc::shape_mismatch, where("merge") + ": expected " + std::to_string(slots_.size()) +
-                                      " slots, got " + std::to_string(other.slots_.size()));
+      detail::raise_expected(errc::shape_mismatch, where("merge"), {slots_.size(), " slots"},
+                             {other.slots_.size()});
     if (slots_.empty() ? other.slots_.is_packed() : slots_.is_packed()) return merge_packed(other);
     std::vector<Acc>& states = slots_.open();
     detail::SlotsUndo<Acc> undo(states, next_);
@@ -270,10 +269,9 @@ class Observer {
       detail::require_possible(where("observe"), granularity_, shape);
     const std::size_t n = param_count(granularity_, shape);
     if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
-      raise(errc::shape_mismatch, where("observe") + ": expected a tensor with " +
-                                      std::to_string(slots_.size()) + " slots as before, got " +
-                                      std::to_string(n) + " (" + std::string(Gran::name) +
-                                      " over shape " + to_string(shape) + ")");
+      detail::raise_expected(errc::shape_mismatch, where("observe"),
+                             {"a tensor with ", slots_.size(), " slots as before"},
+                             {n, " (", Gran::name, " over shape ", shape.extents(), ")"});
     return n;
   }
 
@@ -293,9 +291,9 @@ class Observer {
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
     if (!detail::has_size(shape) || detail::sum_or_most(first, x.size()) > shape.size())
-      raise(errc::shape_mismatch, where("add_part") + ": expected elements of a tensor of shape " +
-                                      to_string(shape) + ", got " + std::to_string(x.size()) +
-                                      " from number " + std::to_string(first) + " on");
+      detail::raise_expected(errc::shape_mismatch, where("add_part"),
+                             {"elements of a tensor of shape ", shape.extents()},
+                             {x.size(), " from number ", first, " on"});
     std::vector<Acc>& states = slots_.open();
     detail::SlotsUndo<Acc> undo(states, next_);
     if (may_throw<B>(states)) undo.save_all();
@@ -331,9 +329,9 @@ class Observer {
                            });
         });
     if (e.nan + e.infinite != 0)
-      raise(errc::not_finite, where("observe") + ": expected finite values, got " +
-                                  std::to_string(e.nan) + " NaN and " + std::to_string(e.infinite) +
-                                  " infinite among " + std::to_string(x.shape().size()));
+      detail::raise_expected(
+          errc::not_finite, where("observe"), {"finite values"},
+          {e.nan, " NaN and ", e.infinite, " infinite among ", x.shape().size()});
   }
 
   template <Backend B, Real T>

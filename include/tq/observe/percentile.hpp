@@ -126,22 +126,21 @@ class Percentile {
     Percentile p;
     std::uint64_t finite = s.values.size();
     if (s.histogram) {
-      check(s.values.empty(), "values or a histogram", "both");
-      check(s.histogram->nan == 0 && s.histogram->infinite == 0, "a histogram of finite values",
-            "NaN or infinities");
+      check(s.values.empty(), {"values or a histogram"}, {"both"});
+      check(s.histogram->nan == 0 && s.histogram->infinite == 0, {"a histogram of finite values"},
+            {"NaN or infinities"});
       const Histogram h = Histogram::from_state(*s.histogram);
       finite = h.finite_count();
-      check(finite > capacity, "a histogram of more than " + std::to_string(capacity) + " values",
-            std::to_string(finite));
+      check(finite > capacity, {"a histogram of more than ", capacity, " values"}, {finite});
       p.seen_ = h;
     } else {
-      check(finite <= capacity, "at most " + std::to_string(capacity) + " values",
-            std::to_string(finite));
+      check(finite <= capacity, {"at most ", capacity, " values"}, {finite});
       p.keep(s.values);
-      check(p.kept().size() == finite, "finite values", "others");
-      check(std::is_sorted(s.values.begin(), s.values.end()), "ascending values", "another order");
+      check(p.kept().size() == finite, {"finite values"}, {"others"});
+      check(std::is_sorted(s.values.begin(), s.values.end()), {"ascending values"},
+            {"another order"});
     }
-    check(s.infinite <= ~s.nan && finite <= ~s.nan - s.infinite, "a total below 2^64", "more");
+    check(s.infinite <= ~s.nan && finite <= ~s.nan - s.infinite, {"a total below 2^64"}, {"more"});
     p.nan_ = s.nan;
     p.infinite_ = s.infinite;
     return p;
@@ -159,9 +158,8 @@ class Percentile {
     std::size_t size;
   };
 
-  static void check(bool ok, const std::string& expected, const std::string& got) {
-    if (!ok)
-      raise(errc::malformed, "tq::Percentile::from_state: expected " + expected + ", got " + got);
+  static void check(bool ok, detail::TextParts expected, detail::TextParts got) {
+    if (!ok) detail::raise_expected(errc::malformed, "tq::Percentile::from_state", expected, got);
   }
 
   // Precondition: is_exact().

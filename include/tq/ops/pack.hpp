@@ -16,7 +16,6 @@
 #include <cstring>
 #include <iterator>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -103,9 +102,8 @@ void require_packed_codes(std::span<const std::byte> bytes, std::size_t size) {
   constexpr CodeRange codes = Symmetric::codes<Type>();
   [[maybe_unused]] const auto require_code = [&](code_type code, std::size_t i) {
     if (code < codes.min || code > codes.max)
-      raise(errc::bad_argument, "tq::unpack: expected codes in [" + std::to_string(codes.min) +
-                                    ", " + std::to_string(codes.max) + "], got " +
-                                    std::to_string(code) + " at element " + std::to_string(i));
+      raise_expected(errc::bad_argument, "tq::unpack",
+                     {"codes in [", codes.min, ", ", codes.max, "]"}, {code, " at element ", i});
   };
   if constexpr (is_unpacked<Pack, Type>) {
     for (std::size_t i = 0; i < size; ++i) {
@@ -116,9 +114,9 @@ void require_packed_codes(std::span<const std::byte> bytes, std::size_t size) {
   } else if constexpr (Pack::order == BitOrder::digits) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
       if (std::to_integer<int>(bytes[i]) > 242)
-        raise(errc::bad_argument,
-              "tq::unpack: expected bytes in [0, 242] (five digits of base 3), got " +
-                  std::to_string(std::to_integer<int>(bytes[i])) + " at byte " + std::to_string(i));
+        raise_expected(errc::bad_argument, "tq::unpack",
+                       {"bytes in [0, 242] (five digits of base 3)"},
+                       {std::to_integer<int>(bytes[i]), " at byte ", i});
   } else if constexpr (codes.max - codes.min + 1 < (1 << Type::bits)) {
     code_type part[1024];
     for (std::size_t first = 0; first < size; first += std::size(part)) {

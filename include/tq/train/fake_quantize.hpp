@@ -165,7 +165,8 @@ class FakeQuantize : public TrainingSwitches {
   /// Throws: `errc::no_data` before the first batch.
   [[nodiscard]] const params_type& params() const {
     if (!params_)
-      raise(errc::no_data, where("params") + "expected a batch first: there are no parameters yet");
+      detail::raise_text(errc::no_data, {where("params"),
+                                         ": expected a batch first: there are no parameters yet"});
     return *params_;
   }
   /// The numerics of the last observing forward call: `Stochastic` draws anew for every call, by
@@ -193,8 +194,8 @@ class FakeQuantize : public TrainingSwitches {
     requires learns
   void update(F&& optimiser) {
     if (!trains_)
-      raise(errc::bad_argument,
-            where("update") + "expected a layer in training, got one in evaluation: call train()");
+      detail::raise_expected(errc::bad_argument, where("update"), {"a layer in training"},
+                             {"one in evaluation: call train()"});
     if (!is_learning() || !params_) return;
     std::vector<float> values = learned_;
     gradients_.resize(values.size(), 0.0f);
@@ -202,9 +203,8 @@ class FakeQuantize : public TrainingSwitches {
     const std::size_t slot_count = params_->scales().size();
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
-        raise(errc::not_finite, where("update") + "expected finite learned parameters, got " +
-                                    std::to_string(values[i]) + " for slot " +
-                                    std::to_string(i % slot_count));
+        detail::raise_expected(errc::not_finite, where("update"), {"finite learned parameters"},
+                               {values[i], " for slot ", i % slot_count});
     std::vector<float> kept = values;
     Slots::keep(learned_, kept);
     for (std::size_t i = 0; i < values.size(); ++i) clamped_ += kept[i] != values[i] ? 1u : 0u;
@@ -265,8 +265,8 @@ class FakeQuantize : public TrainingSwitches {
   using Slots = detail::LearnedSlots<Gradient, params_type>;
 
   [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::FakeQuantize::") + function + ": " +
-           (observer_.name().empty() ? "" : "tensor '" + observer_.name() + "': ");
+    return std::string("tq::FakeQuantize::") + function +
+           (observer_.name().empty() ? "" : ": tensor '" + observer_.name() + "'");
   }
   [[nodiscard]] N numerics_of(std::uint64_t batch) const noexcept {
     N n = numerics_;
@@ -276,8 +276,9 @@ class FakeQuantize : public TrainingSwitches {
   }
   void require_ready(const char* function, const Shape& shape) const {
     if (!params_)
-      raise(errc::no_data, std::string(function) +
-                               ": expected an observed batch first: there are no parameters yet");
+      detail::raise_text(
+          errc::no_data,
+          {function, ": expected an observed batch first: there are no parameters yet"});
     detail::require_fit(function, *params_, shape);
   }
 

@@ -8,7 +8,6 @@
 #include <tq/error.hpp>
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 namespace tq::detail {
@@ -17,9 +16,8 @@ namespace tq::detail {
 [[noreturn]] inline void refuse_parameters(errc e, const char* function,
                                            std::string_view granularity, const Shape& shape,
                                            std::size_t expected, std::size_t got) {
-  raise(e, std::string(function) + ": the parameters do not fit the tensor: " +
-               std::string(granularity) + " over shape " + to_string(shape) + " expects " +
-               std::to_string(expected) + " parameters, got " + std::to_string(got));
+  raise_text(e, {function, ": the parameters do not fit the tensor: ", granularity, " over shape ",
+                 shape.extents(), " expects ", expected, " parameters, got ", got});
 }
 
 // Throws what `p.check(shape)` says, naming the function, the parameters and the shape;

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 namespace tq::detail {
 
@@ -34,25 +33,20 @@ constexpr bool valid_scale_of(float s) noexcept {
 
 // Texts are made in functions that are no templates, once for all types.
 [[noreturn]] inline void refuse_scale_count(const char* who, std::size_t got) {
-  raise(errc::shape_mismatch,
-        std::string(who) + ": expected one scale per tensor, got " + std::to_string(got));
+  raise_expected(errc::shape_mismatch, who, {"one scale per tensor"}, {got});
 }
 [[noreturn]] inline void refuse_count(const char* who, const char* what, std::size_t scales,
                                       std::size_t got) {
-  raise(errc::shape_mismatch, std::string(who) + ": expected as many " + what + " as scales (" +
-                                  std::to_string(scales) + "), got " + std::to_string(got));
+  raise_expected(errc::shape_mismatch, who, {"as many ", what, " as scales (", scales, ")"}, {got});
 }
 [[noreturn]] inline void refuse_number(errc e, const char* who, const char* expected, float got,
                                        std::size_t i) {
-  raise(e, std::string(who) + ": expected " + expected + ", got " + number_text(got) +
-               " at parameter " + std::to_string(i));
+  raise_expected(e, who, {expected}, {got, " at parameter ", i});
 }
 [[noreturn]] inline void refuse_zero_point(const char* who, CodeRange codes, std::int32_t got,
                                            std::size_t i) {
-  raise(errc::bad_zero_point, std::string(who) + ": expected zero points in [" +
-                                  std::to_string(codes.min) + ", " + std::to_string(codes.max) +
-                                  "], got " + std::to_string(got) + " at parameter " +
-                                  std::to_string(i));
+  raise_expected(errc::bad_zero_point, who, {"zero points in [", codes.min, ", ", codes.max, "]"},
+                 {got, " at parameter ", i});
 }
 
 // Throw unless parameters may have these scales, and these offsets or zero points beside `count`

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <limits>
-#include <string>
 
 namespace tq::detail {
 
@@ -39,44 +38,37 @@ inline constexpr std::size_t most_in_memory =
 // The forms that throw `errc::bad_argument`, with texts such as "tq::f: expected extents that
 // memory can hold, got 4294967296 x 4294967296".
 
-[[noreturn]] inline void refuse_size(const char* function, const char* what,
-                                     const std::string& got) {
-  raise(errc::bad_argument,
-        std::string(function) + ": expected " + what + " that memory can hold, got " + got);
+[[noreturn]] inline void refuse_size(TextPart function, const char* what, TextParts got) {
+  raise_expected(errc::bad_argument, function, {what, " that memory can hold"}, got);
 }
 constexpr std::size_t require_product(const char* function, const char* what, std::size_t a,
                                       std::size_t b) {
   const std::size_t n = product_or_most(a, b);
-  if (n > most_in_memory)
-    refuse_size(function, what, std::to_string(a) + " x " + std::to_string(b));
+  if (n > most_in_memory) refuse_size(function, what, {a, " x ", b});
   return n;
 }
 constexpr std::size_t require_sum(const char* function, const char* what, std::size_t a,
                                   std::size_t b) {
   const std::size_t n = sum_or_most(a, b);
-  if (n > most_in_memory)
-    refuse_size(function, what, std::to_string(a) + " + " + std::to_string(b));
+  if (n > most_in_memory) refuse_size(function, what, {a, " + ", b});
   return n;
 }
 /// `n`, rounded up to a multiple of `unit`.
 constexpr std::size_t require_round_up(const char* function, const char* what, std::size_t n,
                                        std::size_t unit) {
   const std::size_t up = round_up_or_most(n, unit);
-  if (up > most_in_memory)
-    refuse_size(function, what, std::to_string(n) + " in units of " + std::to_string(unit));
+  if (up > most_in_memory) refuse_size(function, what, {n, " in units of ", unit});
   return up;
 }
 /// `a - b`; throws `errc::bad_argument` where `b` is larger.
 constexpr std::size_t require_difference(const char* function, const char* what, std::size_t a,
                                          std::size_t b) {
-  if (b > a)
-    raise(errc::bad_argument, std::string(function) + ": expected at most " + std::to_string(a) +
-                                  " " + what + ", got " + std::to_string(b));
+  if (b > a) raise_expected(errc::bad_argument, function, {"at most ", a, " ", what}, {b});
   return a - b;
 }
 /// `n`; throws `errc::bad_argument` where no memory holds so many.
 constexpr std::size_t require_in_memory(const char* function, const char* what, std::size_t n) {
-  if (n > most_in_memory) refuse_size(function, what, std::to_string(n));
+  if (n > most_in_memory) refuse_size(function, what, {n});
   return n;
 }
 

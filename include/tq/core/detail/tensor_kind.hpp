@@ -13,7 +13,6 @@
 #include <iterator>
 #include <ranges>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -129,14 +128,12 @@ template <class X>
 }
 
 [[noreturn]] inline void refuse_rank(std::size_t rank) {
-  raise(errc::rank_too_large, "tq::as_tensor: expected a rank of at most " +
-                                  std::to_string(max_rank) + ", got " + std::to_string(rank));
+  raise_expected(errc::rank_too_large, "tq::as_tensor", {"a rank of at most ", max_rank}, {rank});
 }
 template <std::integral T>
 [[nodiscard]] constexpr std::size_t extent_of(T extent) {
   if (std::cmp_less(extent, 0))
-    raise(errc::bad_argument,
-          "tq::as_tensor: expected extents of 0 or more, got " + std::to_string(extent));
+    raise_expected(errc::bad_argument, "tq::as_tensor", {"extents of 0 or more"}, {extent});
   return static_cast<std::size_t>(extent);
 }
 
@@ -152,9 +149,8 @@ template <class X>
   for (const auto s : x.strides())
     if (known < rank) strides[known++] = static_cast<std::ptrdiff_t>(s);
   if (known != rank)
-    raise(errc::shape_mismatch, "tq::as_tensor: expected as many strides as extents, got " +
-                                    std::to_string(known) + " strides and " + std::to_string(rank) +
-                                    " extents");
+    raise_expected(errc::shape_mismatch, "tq::as_tensor", {"as many strides as extents"},
+                   {known, " strides and ", rank, " extents"});
   const Shape shape(std::span<const std::size_t>(extents.data(), rank));
   static_cast<void>(require_extents("tq::as_tensor", shape));
   auto* data = x.data();

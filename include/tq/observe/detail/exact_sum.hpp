@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -96,9 +95,7 @@ class exact_sum {
 // Throws: `errc::malformed` when a stored digit is none.
 inline void require_digits(const char* where, std::span<const std::uint64_t> digits) {
   for (const std::uint64_t d : digits)
-    if (d > low_digit)
-      raise(errc::malformed,
-            std::string(where) + ": expected digits below 2^32, got " + std::to_string(d));
+    if (d > low_digit) raise_expected(errc::malformed, where, {"digits below 2^32"}, {d});
 }
 
 // |x| in steps of 2^-149: a significand of 24 bits, 0 to 253 bits to the left, and 64 bits for

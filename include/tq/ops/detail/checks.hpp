@@ -12,7 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -21,23 +20,21 @@ namespace tq::detail {
 // The text is made in a function that is no template, once for all types.
 inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
   if (found != 0)
-    raise(errc::not_finite, std::string(function) + ": expected no NaN (RaiseNan), got " +
-                                std::to_string(found) + " in a tensor of shape " +
-                                to_string(shape));
+    raise_expected(errc::not_finite, function, {"no NaN (RaiseNan)"},
+                   {found, " in a tensor of shape ", shape.extents()});
 }
 
 inline void require_size(const char* function, const char* what, std::size_t expected,
                          std::size_t got) {
   if (expected != got)
-    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of " +
-                                    std::to_string(expected) + ", got " + std::to_string(got));
+    raise_expected(errc::shape_mismatch, function, {what, " of ", expected}, {got});
 }
 
 inline void require_shape(const char* function, const char* what, const Shape& expected,
                           const Shape& got) {
   if (!(expected == got))
-    raise(errc::shape_mismatch, std::string(function) + ": expected " + what + " of shape " +
-                                    to_string(expected) + ", got " + to_string(got));
+    raise_expected(errc::shape_mismatch, function, {what, " of shape ", expected.extents()},
+                   {got.extents()});
 }
 
 // Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own

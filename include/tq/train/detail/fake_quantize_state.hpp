@@ -35,21 +35,21 @@ template <GradientPolicy Gradient, AnyParams Params, Accumulator Acc>
 void require_learned(const FakeQuantizeState<Params, Acc>& s, const std::string& where) {
   const std::size_t expected = s.params ? s.params->scales().size() * Gradient::learned : 0;
   if (s.learned.size() != expected)
-    raise(errc::malformed, where + "expected " + std::to_string(expected) +
-                               " learned parameters, got " + std::to_string(s.learned.size()));
+    raise_expected(errc::malformed, where, {expected, " learned parameters"}, {s.learned.size()});
   for (const float v : s.learned)
-    if (!std::isfinite(v)) raise(errc::malformed, where + "expected finite learned parameters");
+    if (!std::isfinite(v))
+      raise_expected(errc::malformed, where, {"finite learned parameters"}, {v});
 }
 
 template <AnyParams Params, Accumulator Acc>
 void require_observer(const FakeQuantizeState<Params, Acc>& s, const std::string& where) {
   if (!s.params) return;
   if (!(s.params->granularity() == s.observer.granularity()))
-    raise(errc::malformed, where + "expected parameters of the observer's granularity");
+    raise_expected(errc::malformed, where, {"parameters of the observer's granularity"},
+                   {"parameters of another"});
   const std::size_t slot_count = s.params->scales().size(), observed = s.observer.slot_count();
   if (observed != 0 && observed != slot_count)
-    raise(errc::malformed, where + "expected an observer of " + std::to_string(slot_count) +
-                               " slots, got " + std::to_string(observed));
+    raise_expected(errc::malformed, where, {"an observer of ", slot_count, " slots"}, {observed});
 }
 
 // Precondition: there are parameters, and as many learned ones as they need.
@@ -61,9 +61,8 @@ void require_params(const FakeQuantizeState<Params, Acc>& s, const std::string& 
     // Logarithms of other machines may differ in the last bits.
     if (!(std::fabs(stored.scale - own.scale) <= 1e-5f * stored.scale &&
           std::abs(stored.zero_point - own.zero_point) <= 1))
-      raise(errc::malformed, where +
-                                 "expected the parameters that were learned, got others in slot " +
-                                 std::to_string(i));
+      raise_expected(errc::malformed, where, {"the parameters that were learned"},
+                     {"others in slot ", i});
   }
 }
 
