@@ -113,12 +113,20 @@ class TextPart {
   // As "[2, 3]", the extents of a shape.
   constexpr TextPart(std::span<const std::size_t> extents) noexcept
       : data_(extents.data()), number_(extents.size()), kind_(Kind::extents) {}
+  [[nodiscard]] static constexpr TextPart in_quotes(std::string_view text) noexcept {
+    TextPart part(text);
+    part.kind_ = Kind::quoted;
+    return part;
+  }
   TextPart(char) = delete;  // would be a number
   TextPart(bool) = delete;
 
   void append_to(std::string& out) const {
     if (kind_ == Kind::text) {
       out.append(static_cast<const char*>(data_), static_cast<std::size_t>(number_));
+    } else if (kind_ == Kind::quoted) {
+      out.append("\"").append(static_cast<const char*>(data_), static_cast<std::size_t>(number_));
+      out += '"';
     } else if (kind_ == Kind::integer) {
       out += std::to_string(static_cast<long long>(number_));
     } else if (kind_ == Kind::natural) {
@@ -135,11 +143,15 @@ class TextPart {
   }
 
  private:
-  enum class Kind : std::uint8_t { text, integer, natural, real, extents };
+  enum class Kind : std::uint8_t { text, quoted, integer, natural, real, extents };
   const void* data_ = nullptr;
   unsigned long long number_ = 0;  // or the bits of the float, or the length of text or extents
   Kind kind_;
 };
+
+[[nodiscard]] constexpr TextPart in_quotes(std::string_view text) noexcept {
+  return TextPart::in_quotes(text);
+}
 
 using TextParts = std::initializer_list<TextPart>;
 

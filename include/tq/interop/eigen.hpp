@@ -20,7 +20,6 @@
 #include <Eigen/Core>
 #include <concepts>
 #include <cstddef>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -153,9 +152,10 @@ template <
     if (possible) out.resize(extent(0), extent(1));
   }
   if (!possible)
-    raise(errc::shape_mismatch, "tq::to_eigen: expected a tensor that fits an Eigen type of rank " +
-                                    std::to_string(rank) + " and its fixed extents, got shape " +
-                                    to_string(shape));
+    detail::raise_expected(
+        errc::shape_mismatch, "tq::to_eigen",
+        {"a tensor that fits an Eigen type of rank ", rank, " and its fixed extents"},
+        {"shape ", shape.extents()});
   dequantize(q, out, options...);
   return out;
 }

@@ -122,13 +122,14 @@ class Ranks {
     MPI_Initialized(&started);
     MPI_Finalized(&ended);
     if (started == 0 || ended != 0)
-      raise(errc::bad_argument, where_ + "expected MPI to run, got a call " +
-                                    (started == 0 ? "before MPI_Init" : "after MPI_Finalize"));
+      tq::detail::raise_text(errc::bad_argument,
+                             {where_, "expected MPI to run, got a call ",
+                              started == 0 ? "before MPI_Init" : "after MPI_Finalize"});
     if (comm != MPI_COMM_NULL) MPI_Comm_test_inter(comm, &between_groups);
     if (comm == MPI_COMM_NULL || between_groups != 0)
-      raise(errc::bad_argument,
-            where_ + "expected a communicator of one group, got " +
-                (comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : "one between groups"));
+      tq::detail::raise_text(errc::bad_argument,
+                             {where_, "expected a communicator of one group, got ",
+                              comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : "one between groups"});
     MPI_Comm_get_errhandler(comm, &handler_);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     note(MPI_Comm_size(comm, &size_));
@@ -160,8 +161,8 @@ class Ranks {
     char text[MPI_MAX_ERROR_STRING] = "an unknown error";
     int length = 0;
     MPI_Error_string(worst.code, text, &length);
-    raise(errc::io_failure, where_ + "expected MPI to succeed, got '" + text + "' on rank " +
-                                std::to_string(worst.rank));
+    tq::detail::raise_text(errc::io_failure, {where_, "expected MPI to succeed, got '", text,
+                                              "' on rank ", worst.rank});
   }
   [[noreturn]] void refuse(errc code, const std::string& text) const { raise(code, where_ + text); }
 

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 
 namespace cv {
@@ -66,13 +65,13 @@ struct tensor_adapter<M> {
     constexpr int depth = interop::detail::mat_depth<Number>;
     static_assert(depth >= 0, "tq::as_tensor: expected a cv::Mat_ of numbers");
     if (m.depth() != depth)
-      raise(errc::bad_argument, "tq::as_tensor: expected a cv::Mat of depth " +
-                                    std::to_string(depth) + ", got " + std::to_string(m.depth()));
+      detail::raise_expected(errc::bad_argument, "tq::as_tensor", {"a cv::Mat of depth ", depth},
+                             {m.depth()});
     const bool is_many = m.channels() != 1;
     const int rank = m.dims + (is_many ? 1 : 0);
     if (rank > max_rank)
-      raise(errc::rank_too_large,
-            "tq::as_tensor: expected a rank of at most 8, got " + std::to_string(rank));
+      detail::raise_expected(errc::rank_too_large, "tq::as_tensor", {"a rank of at most 8"},
+                             {rank});
     std::array<std::size_t, max_rank> extents{};
     Strides strides{};
     for (int i = 0; i < m.dims; ++i) {

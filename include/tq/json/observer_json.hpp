@@ -47,9 +47,9 @@ template <Granularity G>
     own.granularity = G::name;
     tq::detail::describe_granularity(granularity, own);
     if (!(AnyGranularity(own) == named))
-      raise(errc::bad_argument, "expected the granularity " +
-                                    granularity_to_json(granularity).dump() + ", got " +
-                                    json.dump());
+      tq::detail::raise_expected(errc::bad_argument, "",
+                                 {"the granularity ", granularity_to_json(granularity).dump()},
+                                 {json.dump()});
     return granularity;
   });
 }

@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -147,14 +146,13 @@ template <layouts::bitsandbytes::Format Params>
   const Lines lines = require_lines<Params>(function, shape, granularity);
   const auto size = static_cast<std::size_t>(granularity.size());
   if (size < 32 || size > 4096 || !std::has_single_bit(size))
-    raise(errc::bad_group_size, std::string(function) +
-                                    ": expected blocks of a power of two from 32 to 4096, got " +
-                                    std::to_string(size));
+    raise_expected(errc::bad_group_size, function, {"blocks of a power of two from 32 to 4096"},
+                   {size});
   if (lines.count > 1 && lines.length % size != 0)
-    raise(errc::unsupported,
-          std::string(function) + ": expected a last axis in multiples of " + std::to_string(size) +
-              ", for blocks run over the flattened tensor, got shape " + to_string(shape) +
-              " (as [" + std::to_string(shape.size()) + "] it has them)");
+    raise_expected(
+        errc::unsupported, function,
+        {"a last axis in multiples of ", size, ", for blocks run over the flattened tensor"},
+        {"shape ", shape.extents(), " (as [", shape.size(), "] it has them)"});
   require_count(function, "bytes", layouts::bitsandbytes::bytes_for(shape.size()), bytes);
   const std::size_t blocks = lines.count * lines.blocks;
   require_count(function, "entries of absmax", blocks, absmax);
@@ -166,9 +164,9 @@ void require_absmax(const char* function, const char* what, const auto& values,
                     bool of_either_sign = false) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!is_finite(values[i]) || (values[i] < 0 && !of_either_sign))
-      raise(errc::bad_scale, std::string(function) + ": expected " + what + " that is finite" +
-                                 (of_either_sign ? "" : " and not negative") + ", got " +
-                                 number_text(values[i]) + " for block " + std::to_string(i));
+      raise_expected(errc::bad_scale, function,
+                     {what, " that is finite", of_either_sign ? "" : " and not negative"},
+                     {values[i], " for block ", i});
 }
 
 // The entries of nested_absmax.
@@ -272,7 +270,7 @@ inline void dequantize_by_map(std::span<const std::uint8_t> codes, std::span<con
                               std::span<float> out) {
   constexpr const char* function = "tq::layouts::bitsandbytes::dequantize_by_map";
   if (block == 0)
-    raise(errc::bad_group_size, std::string(function) + ": expected blocks of at least 1, got 0");
+    tq::detail::raise_expected(errc::bad_group_size, function, {"blocks of at least 1"}, {0});
   detail::require_count(function, "outputs", codes.size(), out.size());
   detail::require_count(function, "entries of absmax", detail::blocks_along(codes.size(), block),
                         absmax.size());

@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,9 +81,8 @@ void dequantize(const GroupedWeight<Params>& weight, std::span<float> out, const
   detail::require_size("tq::dequantize", "an input order", shape[axis], order.size());
   for (const std::size_t input : order)
     if (input >= order.size())
-      raise(errc::bad_argument, "tq::dequantize: expected inputs in [0, " +
-                                    std::to_string(order.size()) + ") in the input order, got " +
-                                    std::to_string(input));
+      detail::raise_expected(errc::bad_argument, "tq::dequantize",
+                             {"inputs in [0, ", order.size(), ") in the input order"}, {input});
   const std::vector<float> sorted = dequantize(weight.tensor, options...);
   const std::size_t outer = shape.product(0, axis), inner = shape.product(axis + 1, shape.rank());
   for (std::size_t o = 0; o < outer; ++o)
@@ -106,9 +104,9 @@ namespace detail {
 
 inline void require_grouped(const char* function, const GroupedShape& shape) {
   if (shape.group_size < 1 || shape.group_size > std::size_t{std::numeric_limits<int>::max()})
-    raise(errc::bad_group_size, std::string(function) + ": expected a group size in [1, " +
-                                    std::to_string(std::numeric_limits<int>::max()) + "], got " +
-                                    std::to_string(shape.group_size));
+    raise_expected(errc::bad_group_size, function,
+                   {"a group size in [1, ", std::numeric_limits<int>::max(), "]"},
+                   {shape.group_size});
   static_cast<void>(require_product(function, "inputs and outputs", shape.inputs, shape.outputs));
 }
 
@@ -116,8 +114,7 @@ inline void require_grouped(const char* function, const GroupedShape& shape) {
 inline void require_multiple(const char* function, const char* what, std::size_t multiple,
                              std::size_t got) {
   if (got % multiple != 0)
-    raise(errc::bad_argument, std::string(function) + ": expected " + what + " in multiples of " +
-                                  std::to_string(multiple) + ", got " + std::to_string(got));
+    raise_expected(errc::bad_argument, function, {what, " in multiples of ", multiple}, {got});
 }
 
 // Whose scale i is, of scales [G, N] where the inputs come first, else [N, G].
@@ -142,10 +139,9 @@ template <IntegerElement T>
     const bool is_mirrored = valid_scale(-s) && !zero_points.empty();
     if (s != 0 && !is_mirrored) {
       const GroupPlace at(shape, inputs_first, i);
-      raise(errc::bad_scale, std::string(function) + ": expected finite scales" +
-                                 (zero_points.empty() ? " that are not negative" : "") + ", got " +
-                                 number_text(s) + " for group " + std::to_string(at.group) +
-                                 " of output " + std::to_string(at.output));
+      raise_expected(errc::bad_scale, function,
+                     {"finite scales", zero_points.empty() ? " that are not negative" : ""},
+                     {s, " for group ", at.group, " of output ", at.output});
     }
     changed.push_back(i);
     if (is_mirrored) zero_points[i] = T::qmin + T::qmax - zero_points[i];
@@ -230,14 +226,12 @@ inline std::vector<std::size_t> group_order(const GroupedShape& shape,
   std::vector<std::size_t> order(g_idx.size());
   for (std::size_t i = 0; i < g_idx.size(); ++i) {
     if (g_idx[i] < 0 || static_cast<std::size_t>(g_idx[i]) >= groups)
-      raise(errc::bad_argument, std::string(function) + ": expected groups in [0, " +
-                                    std::to_string(groups) + "), got " + std::to_string(g_idx[i]) +
-                                    " for input " + std::to_string(i));
+      detail::raise_expected(errc::bad_argument, function, {"groups in [0, ", groups, ")"},
+                             {g_idx[i], " for input ", i});
     const auto g = static_cast<std::size_t>(g_idx[i]);
     const std::size_t size = std::min(shape.group_size, shape.inputs - g * shape.group_size);
     if (next[g] == g * shape.group_size + size)  // then another group has too few
-      raise(errc::unsupported, std::string(function) + ": expected " + std::to_string(size) +
-                                   " inputs in group " + std::to_string(g) + ", got more");
+      detail::raise_expected(errc::unsupported, function, {size, " inputs in group ", g}, {"more"});
     order[next[g]++] = i;
   }
   return order;

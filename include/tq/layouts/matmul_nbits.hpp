@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,10 +67,8 @@ namespace tq::detail {
 inline void require_matmul_nbits(const char* function, const GroupedShape& shape) {
   require_grouped(function, shape);
   if (shape.group_size < 16 || !std::has_single_bit(shape.group_size))
-    raise(errc::bad_group_size, std::string(function) +
-                                    ": expected a block size that is a power of two of "
-                                    "at least 16, got " +
-                                    std::to_string(shape.group_size));
+    raise_expected(errc::bad_group_size, function,
+                   {"a block size that is a power of two of at least 16"}, {shape.group_size});
 }
 
 template <layouts::matmul_nbits::Code Type>

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,8 +77,7 @@ template <layouts::nvidia::Format Params, ScaleLayout Layout>
 
 inline void require_tensor_scale(const char* function, const char* what, float from, float to) {
   if (!valid_scale(from) || !valid_scale(to))
-    raise(errc::bad_scale, std::string(function) + ": expected a positive finite tensor scale" +
-                               what + ", got " + std::to_string(from));
+    raise_expected(errc::bad_scale, function, {"a positive finite tensor scale", what}, {from});
 }
 
 // A scale of 0, or one that is infinite as a divisor, is that of a tensor of zeros.
@@ -91,21 +89,18 @@ inline void require_block_scales(const char* function, std::span<const std::uint
   constexpr std::uint8_t most = float8_e4m3fn::format::max_code;
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (scales[i] > most)
-      raise(errc::bad_scale, std::string(function) +
-                                 ": expected E4M3 block scales that are neither negative nor NaN "
-                                 "(codes up to 126), got code " +
-                                 std::to_string(int{scales[i]}) + " for block " +
-                                 std::to_string(i));
+      raise_expected(errc::bad_scale, function,
+                     {"E4M3 block scales that are neither negative nor NaN (codes up to 126)"},
+                     {"code ", int{scales[i]}, " for block ", i});
 }
 
 // Block scales under their tensor scale are within float32.
 void require_products(const char* function, const auto& scales) {
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (!is_finite(scales[i]))
-      raise(errc::bad_scale, std::string(function) +
-                                 ": expected block scales that are finite under the tensor scale, "
-                                 "got " +
-                                 number_text(scales[i]) + " for block " + std::to_string(i));
+      raise_expected(errc::bad_scale, function,
+                     {"block scales that are finite under the tensor scale"},
+                     {scales[i], " for block ", i});
 }
 
 }  // namespace tq::detail

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace tq {
 
@@ -74,10 +73,9 @@ void require_scales(const char* function, std::size_t rows, std::size_t columns,
 template <ScaleLayout L>
 void require_matrix(const char* function, const Shape& shape) {
   if (!std::same_as<L, ScaleRows> && shape.rank() > 2)
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected a rank of at most 2, for scales in tiles are those of "
-                                 "one matrix, got shape " +
-                                 to_string(shape));
+    raise_expected(errc::unsupported, function,
+                   {"a rank of at most 2, for scales in tiles are those of one matrix"},
+                   {"shape ", shape.extents()});
 }
 }  // namespace detail
 

@@ -128,10 +128,10 @@ inline void begin(AnyObserver& observer, const Shape& shape) {
         const std::size_t slot_count = param_count(granularity, shape);
         detail::prepare_slots(o, shape, slot_count);
         if (o.slot_count() != 0 && shape.size() != 0 && slot_count != o.slot_count())
-          raise(errc::shape_mismatch,
-                "expected " + std::to_string(o.slot_count()) + " slots " + to_string(granularity) +
-                    " as in the batches before, got " + std::to_string(slot_count) +
-                    " from shape " + to_string(shape));
+          detail::raise_expected(
+              errc::shape_mismatch, "",
+              {o.slot_count(), " slots ", to_string(granularity), " as in the batches before"},
+              {slot_count, " from shape ", shape.extents()});
         o.begin(shape);
       },
       observer);
@@ -150,24 +150,23 @@ inline void append(AnyObserver& observer, const AnyObserver& later) {
   const auto describe = [](const AnyObserver& o) {
     return kind_of(o) + " " + to_string(granularity_of(o));
   };
-  const auto refuse = [](const std::string& expected, const std::string& got) {
-    raise(errc::bad_argument, "expected " + expected + ", got " + got);
+  const auto refuse = [](detail::TextParts expected, detail::TextParts got) {
+    detail::raise_expected(errc::bad_argument, "", expected, got);
   };
   if (describe(observer) != describe(later))
-    refuse("observer " + describe(observer), describe(later));
+    refuse({"observer ", describe(observer)}, {describe(later)});
   std::visit(
       [&]<class Obs>(Obs& o) {
         const Obs& other = *std::get_if<Obs>(&later);
         if (o.slot_count() != 0 && other.slot_count() != 0 && o.slot_count() != other.slot_count())
-          refuse(std::to_string(o.slot_count()) + " slots " + to_string(o.granularity()),
-                 std::to_string(other.slot_count()));
+          refuse({o.slot_count(), " slots ", to_string(o.granularity())}, {other.slot_count()});
         if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
-          refuse("fewer than 2^64 batches", "more");
+          refuse({"fewer than 2^64 batches"}, {"more"});
         const std::uint64_t batches = o.batches() + other.batches();
         if constexpr (std::is_same_v<Obs, ObserverOf<MovingAverageMinMax>>) {
           if (o.prototype().constant() != other.prototype().constant())
-            refuse("constant " + std::to_string(o.prototype().constant()),
-                   std::to_string(other.prototype().constant()));
+            refuse({"constant ", detail::shortest_text(o.prototype().constant())},
+                   {detail::shortest_text(other.prototype().constant())});
           std::vector<MovingAverageMinMax> accumulators;
           for (const auto& slot : other.accumulators())
             accumulators.push_back(detail::later_by(slot, o.batches()));

@@ -11,8 +11,6 @@
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/type_list.hpp>
 
-#include <string>
-
 namespace tq {
 
 /// The integer elements whose codes are bytes in memory.
@@ -30,10 +28,9 @@ template <class Types = byte_integers, class ScaleTypes = all_scales, Backend B 
 [[nodiscard]] ByteWeights byte_weights_of(const EncodedTensor& tensor) {
   const detail::WeightParts<Types, ScaleTypes, B> parts("tq::byte_weights_of", tensor);
   if (!ByteWeights::takes(tensor.shape, parts.block()))
-    raise(
-        errc::unsupported,
-        "tq::byte_weights_of: expected a scheme with one parameter, or one for each output, got " +
-            to_string(tensor.spec) + " for shape " + to_string(tensor.shape));
+    detail::raise_expected(errc::unsupported, "tq::byte_weights_of",
+                           {"a scheme with one parameter, or one for each output"},
+                           {to_string(tensor.spec), " for shape ", tensor.shape.extents()});
   return parts.with_codes([&](auto codes) {
     return ByteWeights(codes, tensor.shape, parts.block(), parts.scales(), parts.zero_points());
   });

@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <string>
 
 namespace tq {
 
@@ -48,8 +47,7 @@ template <class B>
     layouts::gguf::detail::load_fields(blocks.data() + b * B::bytes, fields);
     for (const float scale : fields.scales)
       if (!is_finite(scale))
-        raise(errc::bad_scale, std::string(function) + ": expected finite scales, got " +
-                                   number_text(scale) + " in block " + std::to_string(b));
+        raise_expected(errc::bad_scale, function, {"finite scales"}, {scale, " in block ", b});
     std::ranges::transform(fields.codes, of.packed.data() + b * B::elements,
                            [&](std::uint8_t code) { return of.map.pack(code); });
     of.scales.insert(of.scales.end(), std::begin(fields.scales), std::end(fields.scales));

@@ -49,16 +49,16 @@ class NameExpression {
  private:
   [[nodiscard]] static const std::string& require_short(const std::string& text) {
     if (text.size() > most_bytes)
-      raise(errc::bad_argument, "expected a regular expression of at most " +
-                                    std::to_string(most_bytes) + " bytes, got " +
-                                    std::to_string(text.size()));
+      detail::raise_expected(errc::bad_argument, "",
+                             {"a regular expression of at most ", most_bytes, " bytes"},
+                             {text.size()});
     return text;
   }
   static void require_short_name(std::string_view name) {
     if (name.size() > most_bytes)
-      raise(errc::unsupported, "expected a name of at most " + std::to_string(most_bytes) +
-                                   " bytes beside a regular expression, got " +
-                                   std::to_string(name.size()));
+      detail::raise_expected(
+          errc::unsupported, "",
+          {"a name of at most ", most_bytes, " bytes beside a regular expression"}, {name.size()});
   }
 
   std::string text_;

@@ -51,8 +51,8 @@ class NamePattern {
       raise(errc::bad_argument, "expected a pattern (\"*\" matches every name), got none");
     const bool is_expression = text_.starts_with(mark);
     if (!is_expression && text_.size() > most_bytes)
-      raise(errc::bad_argument, "expected a pattern of at most " + std::to_string(most_bytes) +
-                                    " bytes, got " + std::to_string(text_.size()));
+      detail::raise_expected(errc::bad_argument, "",
+                             {"a pattern of at most ", most_bytes, " bytes"}, {text_.size()});
     if (is_expression) expression_.emplace(text_.substr(mark.size()));
   }
   /// Throws: as `NameExpression`.

@@ -133,8 +133,8 @@ template <class Acc>
   if (accumulators.empty()) raise(errc::no_data, "expected data, got no values at all");
   for (std::size_t i = 0; i < accumulators.size(); ++i)
     if (accumulators[i].empty() && only.value_or(i) == i)
-      raise(errc::no_data, "expected finite values in every slot, got none in slot " +
-                               std::to_string(i) + " of " + std::to_string(accumulators.size()));
+      raise_expected(errc::no_data, "", {"finite values in every slot"},
+                     {"none in slot ", i, " of ", accumulators.size()});
   return only ? accumulators.subspan(*only, 1) : accumulators;
 }
 
@@ -213,8 +213,9 @@ struct ObserverChoice {
   const std::vector<std::string> usable = calibrators_for(observer);
   if (calibrator.empty()) calibrator = usable.front();
   if (std::find(usable.begin(), usable.end(), calibrator) == usable.end())
-    raise(errc::bad_argument, "calibrator " + calibrator + ": expected observer " +
-                                  joined_names(observers_for(calibrator)) + ", got " + observer);
+    detail::raise_text(errc::bad_argument,
+                       {"calibrator ", calibrator, ": expected observer ",
+                        joined_names(observers_for(calibrator)), ", got ", observer});
   return {std::move(observer), std::move(calibrator)};
 }
 
@@ -231,8 +232,9 @@ struct ObserverChoice {
 /// Throws: `errc::unknown_name`; `errc::unsupported` unless it can_calibrate.
 inline void require_calibrates(std::string_view calibrator, const QuantSpec& spec) {
   if (!can_calibrate(calibrator, spec))
-    raise(errc::unsupported, "calibrator " + std::string(calibrator) +
-                                 ": expected a symmetry without offsets, got " + to_string(spec));
+    detail::raise_text(errc::unsupported,
+                       {"calibrator ", calibrator, ": expected a symmetry without offsets, got ",
+                        to_string(spec)});
 }
 
 /// The range of every slot of an observer, or of that one, for type and symmetry of the spec.

@@ -211,7 +211,7 @@ void at_place(const std::string& place, F&& f) {
   try {
     f();
   } catch (const error& e) {
-    raise(e.code(), place + ": " + e.what());
+    raise_text(e.code(), {place, ": ", e.what()});
   }
 #else
   static_cast<void>(place);
@@ -225,17 +225,16 @@ inline void require_calibration(const std::string& by, const std::string& scheme
                                 const QuantConfig& config, NodeDecision decision) {
   if (config.mode == QuantMode::dynamic_) {
     if (!decision.observer.empty() || !decision.calibrator.empty())
-      raise(errc::bad_argument, by + ": expected no observer and no calibrator in mode " +
-                                    "\"dynamic\", got \"" + decision.observer + "\" and \"" +
-                                    decision.calibrator + "\"");
+      raise_expected(errc::bad_argument, by, {"no observer and no calibrator in mode \"dynamic\""},
+                     {in_quotes(decision.observer), " and ", in_quotes(decision.calibrator)});
     return;
   }
   at_place(by, [&] { complete_observer(decision); });
   if (decision.scheme && decision.scheme->granularity == PerToken::name &&
       decision.minimum_samples > 0)
-    raise(errc::bad_argument, scheme + ": expected mode \"dynamic\" or minimum_samples 0 for " +
-                                  "granularity per_token, got mode \"" +
-                                  std::string(to_string(config.mode)) + "\"");
+    raise_expected(errc::bad_argument, scheme,
+                   {"mode \"dynamic\" or minimum_samples 0 for granularity per_token"},
+                   {"mode ", in_quotes(to_string(config.mode))});
 }
 
 // The sort of a selector, in the order in which rules apply.
@@ -301,9 +300,9 @@ inline void require_algorithm(const std::string& place, QuantMode mode,
                               const WeightAlgorithm& algorithm) {
   at_place(place, [&] { tq::validate(algorithm); });
   if (mode != QuantMode::static_ && algorithm.name != "rtn")
-    raise(errc::bad_argument, place + ": expected none but \"rtn\" in mode \"" +
-                                  std::string(to_string(mode)) + "\", got \"" + algorithm.name +
-                                  "\"");
+    raise_expected(errc::bad_argument, place,
+                   {"none but \"rtn\" in mode ", in_quotes(to_string(mode))},
+                   {in_quotes(algorithm.name)});
 }
 
 }  // namespace detail
@@ -338,9 +337,10 @@ void validate(const QuantConfig& config, std::string_view path = "config") {
                        [&] { validate_encoding<Types, ScaleTypes>(*rule.scheme); });
     if (rule.scheme && rule.which.is_name())
       if (const auto found = skipped.find(rule.which.text()); found != skipped.end())
-        raise(errc::bad_argument, place + ".name: expected a node that skip does not name, got \"" +
-                                      found->first + "\" of " +
-                                      detail::place_in("skip", found->second));
+        detail::raise_text(
+            errc::bad_argument,
+            {place, ".name: expected a node that skip does not name, got ",
+             detail::in_quotes(found->first), " of ", detail::place_in("skip", found->second)});
     if (rule.algorithm)
       detail::require_algorithm(place + ".algorithm", config.mode, *rule.algorithm);
     NodeDecision decision = base;
@@ -364,12 +364,11 @@ inline void require_matches(const QuantConfig& config, const std::vector<std::st
     if (which.is_name() ? known.contains(which.text())
                         : std::any_of(names.begin(), names.end(), is_meant))
       return;
-    raise(errc::bad_argument, std::string(path) + ": " + detail::place_in(list, index) + "." +
-                                  std::string(which.key()) + ": expected a " +
-                                  std::string(which.key()) +
-                                  (which.is_name() ? " of" : " that matches") + " one of the " +
-                                  std::to_string(names.size()) + " nodes, got \"" + which.text() +
-                                  "\"" + did_you_mean(which.text(), names));
+    detail::raise_text(
+        errc::bad_argument,
+        {path, ": ", detail::place_in(list, index), ".", which.key(), ": expected a ", which.key(),
+         which.is_name() ? " of" : " that matches", " one of the ", names.size(), " nodes, got ",
+         detail::in_quotes(which.text()), did_you_mean(which.text(), names)});
   };
   for (std::size_t i = 0; i < config.skip.size(); ++i) require(config.skip[i], "skip", i);
   for (std::size_t i = 0; i < config.nodes.size(); ++i) require(config.nodes[i].which, "nodes", i);

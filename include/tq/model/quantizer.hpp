@@ -115,8 +115,8 @@ class Quantizer {
   [[nodiscard]] FakeQuantizeNode<Types, ScaleTypes, B> fake_quantize(const std::string& name) {
     Node& node = at("fake_quantize", name);
     if (config().mode != QuantMode::qat)
-      raise(errc::bad_argument, "tq::Quantizer::fake_quantize: expected mode qat, got " +
-                                    std::string(to_string(config().mode)));
+      detail::raise_expected(errc::bad_argument, "tq::Quantizer::fake_quantize", {"mode qat"},
+                             {to_string(config().mode)});
     return FakeQuantizeNode<Types, ScaleTypes, B>(node);
   }
 
@@ -156,14 +156,14 @@ class Quantizer {
     if (Node* node = find(name)) return *node;
     std::vector<std::string> names;
     for (const auto& node : nodes_) names.push_back(node->node().name);
-    raise(errc::unknown_name, std::string("tq::Quantizer::") + function + ": expected one of " +
-                                  std::to_string(names.size()) + " nodes, got \"" + name + "\"" +
-                                  did_you_mean(name, names));
+    detail::raise_text(errc::unknown_name,
+                       {"tq::Quantizer::", function, ": expected one of ", names.size(),
+                        " nodes, got ", detail::in_quotes(name), did_you_mean(name, names)});
   }
   Node& append_node(QuantNode added) {
     if (find(added.name) != nullptr)
-      raise(errc::bad_argument,
-            "tq::Quantizer::add: expected every node once, got \"" + added.name + "\" twice");
+      detail::raise_expected(errc::bad_argument, "tq::Quantizer::add", {"every node once"},
+                             {detail::in_quotes(added.name), " twice"});
     NodeDecision decision = decider_(added.name, added.kind);
     nodes_.push_back(
         std::make_unique<Node>(added, std::move(decision), config().mode != QuantMode::dynamic_));
@@ -201,9 +201,8 @@ void Quantizer<Types, ScaleTypes, B>::finalize() {
 #endif
   }
   if (count != 0)
-    raise(errc::no_data,
-          "tq::Quantizer::finalize: expected enough data for every node, got too little for " +
-              std::to_string(count) + " of " + std::to_string(nodes_.size()) + ": " + missing);
+    detail::raise_expected(errc::no_data, "tq::Quantizer::finalize", {"enough data for every node"},
+                           {"too little for ", count, " of ", nodes_.size(), ": ", missing});
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const bool is_final = made[i].has_value();
     nodes_[i]->set_params(std::move(made[i]), is_final);

@@ -141,7 +141,7 @@ class MovingAverageMinMax {
         detail::require_range(where, end, end);
       if (s.keeps == Keeps::batches || s.batches.empty())
         detail::raise_expected(errc::malformed, where, {"an average and the last batch"},
-                               {"an average ", (s.batches.empty() ? "alone" : "and all batches")});
+                               {"an average ", s.batches.empty() ? "alone" : "and all batches"});
       out.average_ = s.average;
     }
     if (s.keeps == Keeps::average && s.batches.size() > 1)

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,8 +83,8 @@ namespace detail {
     raise(errc::bad_argument, "tq::awq_scales: expected 1 step or more, got 0");
   if (!options.magnitudes.empty()) {
     if (options.magnitudes.size() != n)
-      raise(errc::shape_mismatch, "tq::awq_scales: expected magnitudes of " + std::to_string(n) +
-                                      " inputs, got " + std::to_string(options.magnitudes.size()));
+      raise_expected(errc::shape_mismatch, "tq::awq_scales", {"magnitudes of ", n, " inputs"},
+                     {options.magnitudes.size()});
     require_magnitudes("tq::awq_scales", options.magnitudes);
     return options.magnitudes;
   }
@@ -114,7 +113,7 @@ template <AnyParams Params, Backend B = default_backend, class Arch = arch::nati
   const std::vector<double> magnitudes = detail::magnitudes_for(h, options);
   detail::require_layers(function, layers, h.inputs());
   if (h.tokens() == 0)
-    raise(errc::no_data, std::string(function) + ": expected a Hessian of tokens, got none");
+    detail::raise_expected(errc::no_data, function, {"a Hessian of tokens"}, {"none"});
   std::vector<detail::AwqLayer> parts;
   detail::WeightShares shares(h.inputs());
   for (const ConstTensorView& w : layers) {

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -34,18 +33,15 @@ template <AnyParams Params, Readable X = ConstTensorView>
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
   if (view.shape().rank() != 2 || tensor.shape() != view.shape() || means.size() != view.shape()[1])
-    raise(errc::shape_mismatch,
-          std::string(function) +
-              ": expected weights and codes of one shape [outputs, inputs] and a mean of each "
-              "input, got " +
-              to_string(view.shape()) + ", " + to_string(tensor.shape()) + " and " +
-              std::to_string(means.size()) + " means");
+    detail::raise_expected(
+        errc::shape_mismatch, function,
+        {"weights and codes of one shape [outputs, inputs] and a mean of each input"},
+        {view.shape().extents(), ", ", tensor.shape().extents(), " and ", means.size(), " means"});
   detail::require_weights(function, view, means.size());
   for (std::size_t c = 0; c < means.size(); ++c)
     if (!std::isfinite(means[c]))
-      raise(errc::not_finite, std::string(function) + ": expected finite means, got " +
-                                  detail::number_text(static_cast<float>(means[c])) +
-                                  " for input " + std::to_string(c));
+      detail::raise_expected(errc::not_finite, function, {"finite means"},
+                             {static_cast<float>(means[c]), " for input ", c});
   const std::vector<float> w = detail::row_major(view);
   const std::vector<double> units = detail::unit_values(tensor);
   const detail::ColumnGroups<Params> groups(tensor.params(), view.shape());
@@ -73,10 +69,9 @@ template <AnyParams Params, int Axis, class NonFinite, Readable X = ConstTensorV
   std::vector<double> means;
   for (const MeanStd& seen : inputs.accumulators()) {
     if (seen.empty())
-      raise(errc::no_data,
-            "tq::bias_correction: expected values of every input, but the observer "
-            "saw none of input " +
-                std::to_string(means.size()));
+      detail::raise_text(errc::no_data, {"tq::bias_correction: expected values of every input, but "
+                                         "the observer saw none of input ",
+                                         means.size()});
     means.push_back(seen.mean());
   }
   return bias_correction(weights, tensor, std::span<const double>(means));

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,9 +68,8 @@ template <Readable X = ConstTensorView>
   const ConstTensorView& view = floats.view();
   const Shape& in = view.shape();
   if (in.rank() != 4)
-    raise(errc::shape_mismatch, std::string(function) +
-                                    ": expected images [images, channels, height, width], got " +
-                                    to_string(in));
+    detail::raise_expected(errc::shape_mismatch, function,
+                           {"images [images, channels, height, width]"}, {in.extents()});
   const std::size_t height = geometry.outputs(0, in[2], kernel[0]),
                     width = geometry.outputs(1, in[3], kernel[1]);
   static_cast<void>(

@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -37,8 +36,8 @@ namespace detail {
     return std::clamp(1 - 1.3 * static_cast<double>(inputs) / static_cast<double>(tokens), 0.0,
                       1.0);
   if (!(*options.strength >= 0 && *options.strength <= 1))
-    raise(errc::bad_argument, "tq::corrected_target: expected a strength of 0 to 1, got " +
-                                  number_text(static_cast<float>(*options.strength)));
+    raise_expected(errc::bad_argument, "tq::corrected_target", {"a strength of 0 to 1"},
+                   {static_cast<float>(*options.strength)});
   return *options.strength;
 }
 }  // namespace detail
@@ -63,15 +62,14 @@ template <class Arch = arch::native, HessianMatrix H, Executor E = Serial,
   detail::require_same_layer(function, floats.view(), h, factor);
   const std::size_t n = h.inputs();
   if (cross.inputs() != n)
-    raise(errc::shape_mismatch, std::string(function) + ": expected cross products of " +
-                                    std::to_string(n) + " inputs, got " +
-                                    std::to_string(cross.inputs()));
+    detail::raise_expected(errc::shape_mismatch, function, {"cross products of ", n, " inputs"},
+                           {cross.inputs()});
   if (cross.tokens() == 0)
-    raise(errc::no_data, std::string(function) + ": expected cross products of tokens, got none");
+    detail::raise_expected(errc::no_data, function, {"cross products of tokens"}, {"none"});
   if (cross.tokens() != h.tokens())
-    raise(errc::bad_argument, std::string(function) + ": expected cross products of the " +
-                                  std::to_string(h.tokens()) + " tokens of the Hessian, got " +
-                                  std::to_string(cross.tokens()));
+    detail::raise_expected(errc::bad_argument, function,
+                           {"cross products of the ", h.tokens(), " tokens of the Hessian"},
+                           {cross.tokens()});
   const double strength = detail::strength_of(options, n, cross.tokens());
   using Solver = detail::FactorSolver<Arch>;
   constexpr std::size_t rows = Solver::rows;
@@ -98,9 +96,7 @@ template <class Arch = arch::native, HessianMatrix H, Executor E = Serial,
   });
   for (const float w : out)
     if (!detail::is_finite(w))
-      raise(errc::not_finite, std::string(function) +
-                                  ": expected a target that float32 holds, got " +
-                                  detail::number_text(w));
+      detail::raise_expected(errc::not_finite, function, {"a target that float32 holds"}, {w});
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/error.hpp>
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -44,10 +44,7 @@ class CrossHessian {
     constexpr const char* function = "tq::CrossHessian::add";
     const auto floats = detail::read_floats(function, x),
                others = detail::read_floats(function, x_float);
-    if (floats.view().shape() != others.view().shape())
-      raise(errc::shape_mismatch, std::string(function) + ": expected float inputs of shape " +
-                                      to_string(floats.view().shape()) + ", got " +
-                                      to_string(others.view().shape()));
+    detail::require_shape(function, "float inputs", floats.view().shape(), others.view().shape());
     const detail::TokenRows rows(function, floats.view(), inputs_),
         float_rows(function, others.view(), inputs_);
     std::vector<std::size_t> used;
@@ -75,9 +72,7 @@ class CrossHessian {
 
   /// Adds the sums of another. Throws: `errc::shape_mismatch` for other inputs.
   void merge(const CrossHessian& other) {
-    if (inputs_ != other.inputs_)
-      raise(errc::shape_mismatch, "tq::CrossHessian::merge: expected " + std::to_string(inputs_) +
-                                      " inputs, got " + std::to_string(other.inputs_));
+    detail::require_count("tq::CrossHessian::merge", "inputs", inputs_, other.inputs_);
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
     tokens_ += other.tokens_;
     left_out_ += other.left_out_;

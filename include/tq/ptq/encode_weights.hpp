@@ -122,8 +122,8 @@ WeightReport gptq_encoded(const StackedRows& weights, const Hessians& hessians,
 inline void require_takes_hessian(const std::string& function, const WeightAlgorithm& algorithm) {
   validate(algorithm);
   if (algorithm.name == "hqq")
-    raise(errc::bad_argument,
-          function + ": expected rtn, rtn-weighted or gptq beside a Hessian, got hqq");
+    raise_expected(errc::bad_argument, function, {"rtn, rtn-weighted or gptq beside a Hessian"},
+                   {"hqq"});
 }
 
 template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, Executor E>
@@ -154,10 +154,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
                                  search.importances().size() / search.groups());
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, view.shape());
   if (spec.is_cast() || spec.scale_type == DoubleQuantized::name)
-    raise(errc::unsupported,
-          std::string(function) +
-              ": expected scales that stand by themselves or on two levels, got " +
-              to_string(spec) + "; `scales` min_max of gptq takes those of ranges");
+    detail::raise_expected(errc::unsupported, function,
+                           {"scales that stand by themselves or on two levels"},
+                           {to_string(spec), "; `scales` min_max of gptq takes those of ranges"});
   detail::require_no_calibrator(function, spec);
   const AnyGranularity granularity(spec);
   using Search = detail::BlockSearch<detail::EncodedRounding<B>>;
@@ -179,8 +178,8 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
       out.scales =
           detail::searched_codes<Scale>(*out.scales.get_if<Scales<Scale>>(), for_each_block);
     else
-      raise(errc::unsupported,
-            std::string(function) + ": expected E4M3 scales on two levels, got " + to_string(spec));
+      detail::raise_expected(errc::unsupported, function, {"E4M3 scales on two levels"},
+                             {to_string(spec)});
   });
   return out;
 }
@@ -301,14 +300,13 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   constexpr const char* function = "tq::encode_weights";
   validate(algorithm);
   if (algorithm.needs_hessian())
-    raise(errc::bad_argument, std::string(function) + ": expected a Hessian for algorithm " +
-                                  algorithm.name + ", got none");
+    detail::raise_expected(errc::bad_argument, function,
+                           {"a Hessian for algorithm ", algorithm.name}, {"none"});
   const auto floats = detail::read_floats(function, weights);
   const auto& view = floats.view();
   if (view.shape().rank() != 2)
-    raise(errc::shape_mismatch, std::string(function) +
-                                    ": expected weights of shape [outputs, inputs], got " +
-                                    to_string(view.shape()));
+    detail::raise_expected(errc::shape_mismatch, function, {"weights of shape [outputs, inputs]"},
+                           {view.shape().extents()});
   detail::require_weights(function, view, view.shape()[1]);
   const bool is_hqq = algorithm.name == "hqq";
   if (is_hqq) detail::require_float_offsets(function, spec);

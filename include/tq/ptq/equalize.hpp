@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -29,9 +28,8 @@ template <Readable First = ConstTensorView, Readable Second = ConstTensorView>
              seconds = detail::read_floats(function, second);
   const ConstTensorView &w1 = firsts.view(), &w2 = seconds.view();
   if (w1.shape().rank() != 2)
-    raise(errc::shape_mismatch, std::string(function) +
-                                    ": expected weights of shape [channels, inputs], got " +
-                                    to_string(w1.shape()));
+    detail::raise_expected(errc::shape_mismatch, function, {"weights of shape [channels, inputs]"},
+                           {w1.shape().extents()});
   const std::size_t channels = w1.shape()[0];
   detail::require_weights(function, w1, w1.shape()[1]);
   detail::require_weights(function, w2, channels);

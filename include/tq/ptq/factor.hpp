@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,9 +41,8 @@ struct FactorOptions {
 
 namespace detail {
 [[noreturn]] inline void refuse_columns(std::size_t column) {
-  raise(errc::singular, "tq::factor: expected independent columns, got column " +
-                            std::to_string(column) +
-                            ", which depends on others: more damping helps");
+  raise_expected(errc::singular, "tq::factor", {"independent columns"},
+                 {"column ", column, ", which depends on others: more damping helps"});
 }
 }  // namespace detail
 
@@ -119,13 +117,13 @@ namespace detail {
 inline void require_factor_options(std::size_t inputs, std::uint64_t tokens,
                                    const FactorOptions& options) {
   if (!(options.damping >= 0 && options.damping <= 1e6))
-    raise(errc::bad_argument, "tq::factor: expected damping of 0 to 1e6, got " +
-                                  number_text(static_cast<float>(options.damping)));
+    raise_expected(errc::bad_argument, "tq::factor", {"damping of 0 to 1e6"},
+                   {static_cast<float>(options.damping)});
   if (tokens == 0) raise(errc::no_data, "tq::factor: expected a Hessian of tokens, got none");
   if (!options.allow_few_tokens && tokens < (inputs + 3) / 4)
-    raise(errc::no_data, "tq::factor: expected at least " + std::to_string((inputs + 3) / 4) +
-                             " tokens, a quarter of the inputs, got " + std::to_string(tokens) +
-                             " (allow_few_tokens takes them)");
+    raise_expected(errc::no_data, "tq::factor",
+                   {"at least ", (inputs + 3) / 4, " tokens, a quarter of the inputs"},
+                   {tokens, " (allow_few_tokens takes them)"});
 }
 
 [[noreturn]] inline void refuse_dead() {

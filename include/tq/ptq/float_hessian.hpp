@@ -4,6 +4,7 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/core/buffer.hpp>
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/kernels/product_sums.hpp>
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,9 +59,7 @@ class FloatHessian {
 
   /// Adds the sums of another Hessian. Throws: `errc::shape_mismatch` for other inputs.
   void merge(const FloatHessian& other) {
-    if (inputs_ != other.inputs_)
-      raise(errc::shape_mismatch, "tq::FloatHessian::merge: expected " + std::to_string(inputs_) +
-                                      " inputs, got " + std::to_string(other.inputs_));
+    detail::require_count("tq::FloatHessian::merge", "inputs", inputs_, other.inputs_);
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
     tokens_ += other.tokens_;
     left_out_ += other.left_out_;
@@ -89,22 +87,20 @@ class FloatHessian {
   /// Continues from a stored state. Throws: `errc::malformed` for a state that no tokens lead to;
   /// `errc::bad_argument` for no inputs, or more than 2^20.
   [[nodiscard]] static FloatHessian from_state(State s) {
-    constexpr const char* function = "tq::FloatHessian::from_state: expected ";
-    detail::require_inputs("tq::FloatHessian::from_state", s.inputs);
+    constexpr const char* function = "tq::FloatHessian::from_state";
+    detail::require_inputs(function, s.inputs);
     const detail::Triangle at(s.inputs);
     if (s.sums.size() != at.size())
-      raise(errc::malformed, function + std::to_string(at.size()) + " sums of " +
-                                 std::to_string(s.inputs) + " inputs, got " +
-                                 std::to_string(s.sums.size()));
+      detail::raise_expected(errc::malformed, function,
+                             {at.size(), " sums of ", s.inputs, " inputs"}, {s.sums.size()});
     for (std::size_t i = 0; i < s.sums.size(); ++i)
       if (!std::isfinite(s.sums[i]))
-        raise(errc::malformed,
-              std::string(function) + "finite sums, got another at number " + std::to_string(i));
+        detail::raise_expected(errc::malformed, function, {"finite sums"},
+                               {"another at number ", i});
     for (std::size_t i = 0; i < s.inputs; ++i)
       if (s.sums[at.at(i, i)] < 0)
-        raise(errc::malformed, std::string(function) +
-                                   "sums of squares, got a negative number for input " +
-                                   std::to_string(i));
+        detail::raise_expected(errc::malformed, function, {"sums of squares"},
+                               {"a negative number for input ", i});
     FloatHessian out(s.inputs, std::move(s.sums));
     out.tokens_ = s.tokens;
     out.left_out_ = s.left_out;

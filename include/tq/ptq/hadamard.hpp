@@ -2,6 +2,7 @@
 #pragma once
 // Hadamard: rotations of inputs that spread outliers over all of them.
 
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,9 +50,8 @@ class Hadamard {
       : signs_(std::move(signs)), kernel_(checked_order(signs_.size(), block)) {
     for (std::size_t i = 0; i < signs_.size(); ++i)
       if (signs_[i] != 1 && signs_[i] != -1)
-        raise(errc::bad_argument, "tq::Hadamard: expected signs of 1 or -1, got " +
-                                      std::to_string(signs_[i]) + " for input " +
-                                      std::to_string(i));
+        detail::raise_expected(errc::bad_argument, "tq::Hadamard", {"signs of 1 or -1"},
+                               {signs_[i], " for input ", i});
   }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return signs_.size(); }
@@ -103,22 +102,19 @@ class Hadamard {
 
   static std::size_t checked_order(std::size_t inputs, std::size_t block) {
     if (inputs == 0 || inputs % (block == 0 ? inputs : block) != 0)
-      raise(errc::bad_group_size, "tq::Hadamard: expected blocks that divide the inputs, got " +
-                                      std::to_string(block) + " of " + std::to_string(inputs) +
-                                      " inputs");
+      detail::raise_expected(errc::bad_group_size, "tq::Hadamard",
+                             {"blocks that divide the inputs"}, {block, " of ", inputs, " inputs"});
     const std::size_t order = block == 0 ? inputs : block;
     if (detail::paley_order(order) == 0)
-      raise(errc::unsupported,
-            "tq::Hadamard: expected an order of 2^p, or of k 2^p with k a multiple of 4 and k - 1 "
-            "prime, got " +
-                std::to_string(order) + ": blocks of a power of two may divide it");
+      detail::raise_expected(
+          errc::unsupported, "tq::Hadamard",
+          {"an order of 2^p, or of k 2^p with k a multiple of 4 and k - 1 prime"},
+          {order, ": blocks of a power of two may divide it"});
     return order;
   }
 
   void require_inputs(const char* function, std::size_t got) const {
-    if (got != inputs())
-      raise(errc::shape_mismatch, std::string(function) + ": expected " + std::to_string(inputs()) +
-                                      " inputs, got " + std::to_string(got));
+    detail::require_count(function, "inputs", inputs(), got);
   }
 
   void forward(double* row) const {

@@ -4,6 +4,7 @@
 
 #include <tq/arch/isa.hpp>
 #include <tq/arch/pair_dot.hpp>
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/readable.hpp>
@@ -65,9 +66,7 @@ class Hessian {
   /// Takes the tokens of another Hessian of the same steps. Throws: `errc::shape_mismatch` for
   /// other inputs; `errc::bad_argument` for other steps.
   void merge(const Hessian& other) {
-    if (inputs() != other.inputs())
-      raise(errc::shape_mismatch, "tq::Hessian::merge: expected " + std::to_string(inputs()) +
-                                      " inputs, got " + std::to_string(other.inputs()));
+    detail::require_count("tq::Hessian::merge", "inputs", inputs(), other.inputs());
     if (!(steps_ == other.steps_))
       raise(errc::bad_argument,
             "tq::Hessian::merge: expected a Hessian of the same steps, got one of other ranges or "
@@ -104,17 +103,16 @@ class Hessian {
   /// Continues from a stored state. Throws: `errc::malformed` for a state that no tokens lead to.
   [[nodiscard]] static Hessian from_state(State s) {
     constexpr const char* function = "tq::Hessian::from_state";
-    const auto refuse = [&](const std::string& text) {
-      raise(errc::malformed, std::string(function) + ": expected " + text);
+    const auto refuse = [&](detail::TextParts expected, detail::TextParts got) {
+      detail::raise_expected(errc::malformed, function, expected, got);
     };
-    if (s.bits != 14 && s.bits != 16) refuse("14 or 16 bits, got " + std::to_string(s.bits));
+    if (s.bits != 14 && s.bits != 16) refuse({"14 or 16 bits"}, {s.bits});
     const std::size_t n = s.exponents.size();
-    if (n == 0 || n > detail::most_inputs) refuse("inputs, got " + std::to_string(n));
+    if (n == 0 || n > detail::most_inputs) refuse({"inputs"}, {n});
     const detail::Triangle triangle(n);
     if (s.sums.size() != triangle.size())
-      refuse(std::to_string(triangle.size()) + " sums of " + std::to_string(n) + " inputs, got " +
-             std::to_string(s.sums.size()));
-    if (s.tokens > most_tokens) refuse("at most 2^32 tokens, got " + std::to_string(s.tokens));
+      refuse({triangle.size(), " sums of ", n, " inputs"}, {s.sums.size()});
+    if (s.tokens > most_tokens) refuse({"at most 2^32 tokens"}, {s.tokens});
     Hessian out(detail::InputSteps(s.bits, std::move(s.exponents)), std::move(s.sums));
     out.tokens_ = s.tokens;
     out.left_out_ = s.left_out;
@@ -144,8 +142,8 @@ class Hessian {
 
   void require_tokens(const char* function, std::uint64_t more) const {
     if (more > most_tokens - tokens_)
-      raise(errc::bad_argument, std::string(function) + ": expected at most 2^32 tokens, got " +
-                                    std::to_string(tokens_) + " and " + std::to_string(more));
+      detail::raise_expected(errc::bad_argument, function, {"at most 2^32 tokens"},
+                             {tokens_, " and ", more});
   }
 
   void require_range(const detail::TokenRows& rows) const {
@@ -156,10 +154,10 @@ class Hessian {
     }
     for (std::size_t i = 0; i < inputs(); ++i)
       if (static_cast<double>(tops[i]) > steps_.reach(i))
-        raise(errc::out_of_range, "tq::Hessian::add: expected magnitudes of at most " +
-                                      detail::number_text(static_cast<float>(steps_.reach(i))) +
-                                      " in input " + std::to_string(i) +
-                                      ", as observed before, got " + detail::number_text(tops[i]));
+        detail::raise_expected(errc::out_of_range, "tq::Hessian::add",
+                               {"magnitudes of at most ", static_cast<float>(steps_.reach(i)),
+                                " in input ", i, ", as observed before"},
+                               {tops[i]});
   }
 
   template <class Arch>
@@ -186,23 +184,20 @@ class Hessian {
       const int e = steps_.exponents()[i];
       const bool has_range = e != detail::InputSteps::no_range;
       if (has_range && (e < detail::InputSteps::least || e > detail::InputSteps::most))
-        refuse("exponents of steps of float32 inputs, got " + std::to_string(e) + " of input " +
-               std::to_string(i));
+        refuse({"exponents of steps of float32 inputs"}, {e, " of input ", i});
       if (sums_[at.at(i, i)] < 0)
-        refuse("sums of squares, got " + std::to_string(sums_[at.at(i, i)]) + " of input " +
-               std::to_string(i));
+        refuse({"sums of squares"}, {sums_[at.at(i, i)], " of input ", i});
       for (std::size_t j = i; j < inputs(); ++j) {
         const std::int64_t sum = sums_[at.at(i, j)];
         const bool both = has_range && steps_.exponents()[j] != detail::InputSteps::no_range;
         if (sum > (both ? most : 0) || sum < (both ? -most : 0))
-          refuse("sums of " + std::to_string(tokens_) + " products within their range, got " +
-                 std::to_string(sum) + " of inputs " + std::to_string(i) + " and " +
-                 std::to_string(j));
+          refuse({"sums of ", tokens_, " products within their range"},
+                 {sum, " of inputs ", i, " and ", j});
         const auto twice = 2 * static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
         if (twice > static_cast<std::uint64_t>(sums_[at.at(i, i)]) +
                         static_cast<std::uint64_t>(sums_[at.at(j, j)]))
-          refuse("sums of products that those of squares allow, got " + std::to_string(sum) +
-                 " of inputs " + std::to_string(i) + " and " + std::to_string(j));
+          refuse({"sums of products that those of squares allow"},
+                 {sum, " of inputs ", i, " and ", j});
       }
     }
   }

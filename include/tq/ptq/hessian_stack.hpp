@@ -3,6 +3,7 @@
 // HessianStack: the mean products of the inputs of a grouped layer, a Hessian for each group.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/error.hpp>
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -105,11 +105,10 @@ class HessianStack {
     const ConstTensorView& view = floats.view();
     const int last = view.shape().rank() - 1;
     if (last < 0 || view.shape()[last] != groups() * inputs())
-      raise(errc::shape_mismatch, "tq::HessianStack::add: expected activations of shape [..., " +
-                                      std::to_string(groups() * inputs()) + "], " +
-                                      std::to_string(groups()) + " groups of " +
-                                      std::to_string(inputs()) + " inputs, got " +
-                                      to_string(view.shape()));
+      detail::raise_expected(errc::shape_mismatch, "tq::HessianStack::add",
+                             {"activations of shape [..., ", groups() * inputs(), "], ", groups(),
+                              " groups of ", inputs(), " inputs"},
+                             {view.shape().extents()});
     std::vector<H> sums = groups_;
     detail::for_each_group(groups(), executor, [&](std::size_t g, const auto& inner) {
       sums[g].template add<Arch>(view.slice(last, g * inputs(), (g + 1) * inputs()), inner);
@@ -120,9 +119,7 @@ class HessianStack {
   /// Takes the tokens of another stack. Throws: `errc::shape_mismatch` for other groups; as `H`.
   /// Nothing is added then.
   void merge(const HessianStack& other) {
-    if (groups() != other.groups())
-      raise(errc::shape_mismatch, "tq::HessianStack::merge: expected " + std::to_string(groups()) +
-                                      " groups, got " + std::to_string(other.groups()));
+    detail::require_count("tq::HessianStack::merge", "groups", groups(), other.groups());
     std::vector<H> sums = groups_;
     for (std::size_t g = 0; g < groups(); ++g) sums[g].merge(other[g]);
     groups_ = std::move(sums);
@@ -147,9 +144,8 @@ class HessianStack {
   static void require_multiple(std::size_t groups, std::size_t inputs) {
     detail::require_groups("tq::HessianStack", groups);
     if (inputs % groups != 0)
-      raise(errc::shape_mismatch, "tq::HessianStack: expected a multiple of " +
-                                      std::to_string(groups) + " inputs, got " +
-                                      std::to_string(inputs));
+      detail::raise_expected(errc::shape_mismatch, "tq::HessianStack",
+                             {"a multiple of ", groups, " inputs"}, {inputs});
   }
   static std::vector<H> of_ranges(std::size_t groups, std::span<const AbsMax> inputs, int bits) {
     require_multiple(groups, inputs.size());

@@ -16,7 +16,6 @@
 #include <tq/ptq/weighted_search.hpp>
 
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,16 +44,15 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
   const auto& view = floats.view();
   detail::require_hqq_options(options);
   if (view.shape().rank() != 2)
-    raise(errc::shape_mismatch, std::string(function) +
-                                    ": expected weights of shape [outputs, inputs], got " +
-                                    to_string(view.shape()));
+    detail::raise_expected(errc::shape_mismatch, function, {"weights of shape [outputs, inputs]"},
+                           {view.shape().extents()});
   const WeightedSearch importances(options.importances.empty()
                                        ? std::vector<double>(view.shape()[1], 1.0)
                                        : options.importances);
   if (importances.importances().size() != view.shape()[1])
-    raise(errc::shape_mismatch, std::string(function) + ": expected importances of " +
-                                    std::to_string(view.shape()[1]) + " inputs, got " +
-                                    std::to_string(importances.importances().size()));
+    detail::raise_expected(errc::shape_mismatch, function,
+                           {"importances of ", view.shape()[1], " inputs"},
+                           {importances.importances().size()});
   detail::require_weights(function, view, view.shape()[1]);
   detail::require_possible(function, granularity, view.shape());
   std::vector<Range> ranges(param_count(granularity, view.shape()));

@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -49,8 +48,7 @@ struct LearnedRoundingResult {
 namespace detail {
 inline void require_learning(const LearnedRoundingOptions& options) {
   const auto refuse = [](const char* expected, double got) {
-    raise(errc::bad_argument, std::string("tq::learn_rounding: expected ") + expected + ", got " +
-                                  number_text(static_cast<float>(got)));
+    raise_expected(errc::bad_argument, "tq::learn_rounding", {expected}, {static_cast<float>(got)});
   };
   if (!(options.step > 0 && options.step <= 100))
     refuse("a step above 0 and at most 100", options.step);

@@ -4,6 +4,7 @@
 // come in.
 
 #include <tq/arch/isa.hpp>
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -52,9 +52,7 @@ class MeanSquares {
   /// Takes the tokens of another one. Throws: `errc::shape_mismatch` for other inputs;
   /// `errc::bad_argument` for more than 2^53 tokens.
   void merge(const MeanSquares& other) {
-    if (inputs() != other.inputs())
-      raise(errc::shape_mismatch, "tq::MeanSquares::merge: expected " + std::to_string(inputs()) +
-                                      " inputs, got " + std::to_string(other.inputs()));
+    detail::require_count("tq::MeanSquares::merge", "inputs", inputs(), other.inputs());
     require_tokens("tq::MeanSquares::merge", other.tokens_);
     for (std::size_t i = 0; i < inputs(); ++i) sums_[i].add(other.sums_[i]);
     tokens_ += other.tokens_;
@@ -88,17 +86,16 @@ class MeanSquares {
   [[nodiscard]] static MeanSquares from_state(const State& s) {
     constexpr const char* function = "tq::MeanSquares::from_state";
     if (s.tokens > most_tokens)
-      raise(errc::malformed, std::string(function) + ": expected at most 2^53 tokens, got " +
-                                 std::to_string(s.tokens));
+      detail::raise_expected(errc::malformed, function, {"at most 2^53 tokens"}, {s.tokens});
     MeanSquares out(s.sums.size());
     for (std::size_t i = 0; i < s.sums.size(); ++i) {
       detail::require_digits(function, s.sums[i]);
       out.sums_[i] = detail::square_sum(s.sums[i]);
       // Squares are below 2^256.
       if (!(out.sum(i) <= static_cast<double>(s.tokens) * 0x1p256))
-        raise(errc::malformed, std::string(function) + ": expected the sum of squares of " +
-                                   std::to_string(s.tokens) +
-                                   " tokens, got a larger one of input " + std::to_string(i));
+        detail::raise_expected(errc::malformed, function,
+                               {"the sum of squares of ", s.tokens, " tokens"},
+                               {"a larger one of input ", i});
     }
     out.tokens_ = s.tokens;
     out.left_out_ = s.left_out;
@@ -112,8 +109,8 @@ class MeanSquares {
 
   void require_tokens(const char* function, std::uint64_t more) const {
     if (more > most_tokens - tokens_)
-      raise(errc::bad_argument, std::string(function) + ": expected at most 2^53 tokens, got " +
-                                    std::to_string(tokens_) + " and " + std::to_string(more));
+      detail::raise_expected(errc::bad_argument, function, {"at most 2^53 tokens"},
+                             {tokens_, " and ", more});
   }
 
   template <class Arch>

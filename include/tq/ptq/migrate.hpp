@@ -65,8 +65,9 @@ inline void require_readers(const InputSource& before, const std::vector<InputRe
   std::ranges::sort(given);
   std::ranges::sort(known);
   if (given != known || known.empty() || std::ranges::adjacent_find(known) != known.end())
-    raise(errc::bad_argument, "tq::migrate: expected all readers of the source, each once (" +
-                                  names_text(known) + "), got " + names_text(given));
+    raise_expected(errc::bad_argument, "tq::migrate",
+                   {"all readers of the source, each once (", names_text(known), ")"},
+                   {names_text(given)});
 }
 
 // A matrix whose element (r, c) becomes change(element, r, c) once all of a call's are finite.
@@ -80,9 +81,8 @@ class ScaledMatrix {
       for (std::size_t c = 0; c < columns; ++c) {
         values_.push_back(change(*at(r, c), r, c));
         if (!std::isfinite(values_.back()))
-          raise(errc::not_finite, "tq::migrate: expected results that float32 holds, got " +
-                                      number_text(values_.back()) + " at row " + std::to_string(r) +
-                                      " and column " + std::to_string(c));
+          raise_expected(errc::not_finite, "tq::migrate", {"results that float32 holds"},
+                         {values_.back(), " at row ", r, " and column ", c});
       }
   }
   void write() const noexcept {
@@ -119,9 +119,9 @@ inline void migrate(std::span<const float> scales, const InputSource& before,
   detail::require_input_scales(function, scales, scales.size());
   for (const TensorView<float>& part : before.parts)
     if (part.shape().rank() < 1 || part.shape().rank() > 2 || part.shape()[0] != scales.size())
-      raise(errc::shape_mismatch, std::string(function) + ": expected a source of " +
-                                      std::to_string(scales.size()) + " outputs, got shape " +
-                                      to_string(part.shape()));
+      detail::raise_expected(errc::shape_mismatch, function,
+                             {"a source of ", scales.size(), " outputs"},
+                             {"shape ", part.shape().extents()});
   for (const InputReader& reader : readers)
     detail::require_weights(function, reader.weights, scales.size());
   std::vector<detail::ScaledMatrix> changes;

@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -52,8 +51,8 @@ RefitResult refit_scales(const X& weights, const H& h, const HessianFactor& fact
   detail::require_same_layer(function, floats.view(), h, factor, tensor.shape());
   const Shape shape = tensor.shape(), block = tensor.params().granularity().block(shape);
   if (block[0] != 1)
-    raise(errc::bad_argument, std::string(function) + ": expected scales of one output each, got " +
-                                  std::string(Params::granularity_type::name));
+    detail::raise_expected(errc::bad_argument, function, {"scales of one output each"},
+                           {Params::granularity_type::name});
   const std::size_t outputs = shape[0], n = shape[1], groups = (n + block[1] - 1) / block[1];
   const std::vector<float> w = detail::row_major(floats.view());
   const detail::DampedHessian damped(h, factor.damping_used(), executor);

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -28,8 +27,8 @@ namespace tq {
                                                       double strength = 0.5) {
   constexpr const char* function = "tq::smooth_scales";
   if (!(strength >= 0 && strength <= 1))
-    raise(errc::bad_argument, std::string(function) + ": expected a strength of 0 to 1, got " +
-                                  detail::number_text(static_cast<float>(strength)));
+    detail::raise_expected(errc::bad_argument, function, {"a strength of 0 to 1"},
+                           {static_cast<float>(strength)});
   detail::require_layers(function, layers, magnitudes.size());
   detail::require_magnitudes(function, magnitudes);
   const std::vector<float> weights = detail::column_magnitudes(layers, magnitudes.size());

@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,10 +49,9 @@ class WeightedSearch {
   explicit WeightedSearch(std::vector<double> importances) : importances_(std::move(importances)) {
     for (std::size_t i = 0; i < importances_.size(); ++i)
       if (!(importances_[i] >= 0 && std::isfinite(importances_[i])))
-        raise(errc::bad_argument,
-              "tq::WeightedSearch: expected finite importances of at least 0, got " +
-                  detail::number_text(static_cast<float>(importances_[i])) + " for input " +
-                  std::to_string(i));
+        detail::raise_expected(errc::bad_argument, "tq::WeightedSearch",
+                               {"finite importances of at least 0"},
+                               {static_cast<float>(importances_[i]), " for input ", i});
   }
 
   /// Importances of all inputs, one group behind the other.
@@ -78,8 +76,8 @@ class WeightedSearch {
       live += h(i, i) > 0;
     }
     if (!(damping >= 0 && damping <= 1e6))
-      raise(errc::bad_argument, "tq::WeightedSearch: expected damping of 0 to 1e6, got " +
-                                    detail::number_text(static_cast<float>(damping)));
+      detail::raise_expected(errc::bad_argument, "tq::WeightedSearch", {"damping of 0 to 1e6"},
+                             {static_cast<float>(damping)});
     const double more = live == 0 ? 1.0 : damping * (sum / static_cast<double>(live));
     for (std::size_t i = 0; i < h.inputs(); ++i) importances_.push_back(h(i, i) + more);
     return live != 0;

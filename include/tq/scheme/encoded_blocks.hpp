@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -44,10 +43,9 @@ void with_unpackable(const char* function, layouts::gguf::Type type, F&& f) {
     }
   });
   if (!is_listed)
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected a type whose codes and scales are of types that are "
-                                 "known here, got " +
-                                 std::string(layouts::gguf::info_of(type).name));
+    raise_expected(errc::unsupported, function,
+                   {"a type whose codes and scales are of types that are known here"},
+                   {layouts::gguf::info_of(type).name});
 }
 
 }  // namespace detail

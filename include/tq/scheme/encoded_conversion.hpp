@@ -15,7 +15,6 @@
 #include <tq/scheme/quant_spec.hpp>
 
 #include <concepts>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -111,8 +110,8 @@ template <AnyParams Params>
 [[nodiscard]] QuantizedTensor<Params, LowFirst> to_quantized(EncodedTensor tensor) {
   const QuantSpec wanted = spec_like<Params>(tensor.spec);
   if (!is_same_layout(wanted, tensor.spec, tensor.shape.rank()))
-    raise(errc::bad_argument, "tq::to_quantized: expected a tensor encoded as " +
-                                  to_string(wanted) + ", got " + to_string(tensor.spec));
+    detail::raise_expected(errc::bad_argument, "tq::to_quantized",
+                           {"a tensor encoded as ", to_string(wanted)}, {to_string(tensor.spec)});
   using Gran = typename Params::granularity_type;
   auto params =
       detail::given_parameters<Params>(tensor, detail::granularity_from<Gran>::make(tensor.spec));

@@ -20,7 +20,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -73,9 +72,9 @@ namespace detail {
 inline void require_count(const char* what, std::size_t expected, std::size_t got,
                           const EncodedTensor& t) {
   if (expected != got)
-    raise(errc::shape_mismatch, "tq::decode: expected " + std::to_string(expected) + " " + what +
-                                    " for shape " + to_string(t.shape) + " as " +
-                                    to_string(t.spec) + ", got " + std::to_string(got));
+    raise_expected(
+        errc::shape_mismatch, "tq::decode",
+        {expected, " ", what, " for shape ", t.shape.extents(), " as ", to_string(t.spec)}, {got});
 }
 
 // The numbers of a tensor, which its scheme stores as `Stored`.
@@ -84,9 +83,9 @@ template <class Stored, class Value>
                                            const EncodedTensor& t) {
   const auto* stored = numbers.template get_if<Stored>();
   if (stored == nullptr)
-    raise(errc::bad_argument, std::string("tq::decode: expected ") + what + " as " +
-                                  to_string(t.spec) + " stores them, got " +
-                                  (numbers.empty() ? "none" : "those of another type"));
+    raise_expected(errc::bad_argument, "tq::decode",
+                   {what, " as ", to_string(t.spec), " stores them"},
+                   {numbers.empty() ? "none" : "those of another type"});
   return *stored;
 }
 
@@ -94,8 +93,8 @@ template <class Stored, class Value>
 inline void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (!layout.allows_scale(scales[i]))
-      raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
-                                 number_text(scales[i]) + " at parameter " + std::to_string(i));
+      raise_expected(errc::bad_scale, function, {"positive finite scales"},
+                     {scales[i], " at parameter ", i});
 }
 
 // Throws unless scales, offsets and zero points of `t` are what `layout` promises.
@@ -145,9 +144,9 @@ void validate_encoding(const QuantSpec& spec) {
         return CodedElement<T> && by_torch ? "exact, onnx, ocp or bitsandbytes" : nullptr;
       });
   if (expected != nullptr)
-    raise(errc::unsupported, std::string("tq::encode: expected numerics ") + expected + " for " +
-                                 spec.type + ", got \"" + spec.numerics +
-                                 "\" (tq::quantize with static types has it)");
+    detail::raise_expected(
+        errc::unsupported, "tq::encode", {"numerics ", expected, " for ", spec.type},
+        {detail::in_quotes(spec.numerics), " (tq::quantize with static types has it)"});
 }
 
 /// The parts of a tensor of `shape` encoded as `spec`.

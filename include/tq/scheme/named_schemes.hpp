@@ -148,10 +148,11 @@ template <class Types = all_elements>
 [[nodiscard]] QuantSpec scheme_of(std::string_view name) {
   if (const QuantSpec* spec = find_scheme(name)) return *spec;
   if (!detail::has_name(Types{}, name))
-    raise(errc::unknown_name, "expected a type (" + detail::known_names(Types{}) +
-                                  ") or a scheme (" + joined_names(scheme_names<Types>()) +
-                                  "), got \"" + std::string(name) + "\"" +
-                                  did_you_mean(name, type_and_scheme_names<Types>()));
+    detail::raise_expected(
+        errc::unknown_name, "",
+        {"a type (", detail::known_names(Types{}), ") or a scheme (",
+         joined_names(scheme_names<Types>()), ")"},
+        {detail::in_quotes(name), did_you_mean(name, type_and_scheme_names<Types>())});
   QuantSpec spec;
   spec.type = name;
   spec.symmetry = default_symmetry<Types>(name);

@@ -315,10 +315,10 @@ void PieceCoder<Types, ScaleTypes, B>::require_piece(const char* function, std::
                                                      std::size_t count) const {
   const std::size_t n = tensor_.shape.size();
   if (first % 8 == 0 && first <= n && count <= n - first) return;
-  raise(errc::bad_argument, std::string("tq::PieceCoder::") + function +
-                                ": expected a piece that begins at a multiple of 8 inside " +
-                                std::to_string(n) + " elements, got " + std::to_string(count) +
-                                " from " + std::to_string(first));
+  detail::raise_text(
+      errc::bad_argument,
+      {"tq::PieceCoder::", function, ": expected a piece that begins at a multiple of 8 inside ", n,
+       " elements, got ", count, " from ", first});
 }
 
 template <class Types, class ScaleTypes, Backend B>

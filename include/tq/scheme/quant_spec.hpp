@@ -103,9 +103,8 @@ namespace detail {
 template <class List>
 void require_known(const char* function, const char* what, List list, std::string_view name) {
   if (!has_name(list, name))
-    raise(errc::unknown_name, std::string(function) + ": expected " + what + " to be one of " +
-                                  known_names(list) + ", got \"" + std::string(name) + "\"" +
-                                  did_you_mean(name, names_of(list)));
+    raise_expected(errc::unknown_name, function, {what, " to be one of ", known_names(list)},
+                   {in_quotes(name), did_you_mean(name, names_of(list))});
 }
 
 // Everything about a spec that does not depend on the types a program knows.
@@ -115,17 +114,17 @@ inline void require_valid(const char* function, const QuantSpec& spec) {
   require_known(function, "numerics", all_numerics{}, spec.numerics);
   require_known(function, "calibrator", all_calibrators{}, spec.calibrator);
   if (spec.scale_type == Unscaled::name && spec.granularity != PerTensor::name)
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected granularity per_tensor for scale_type " +
-                                 spec.scale_type + ", got \"" + spec.granularity + "\"");
+    raise_expected(errc::unsupported, function,
+                   {"granularity per_tensor for scale_type ", spec.scale_type},
+                   {in_quotes(spec.granularity)});
   if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
-    raise(errc::unsupported, std::string(function) + ": expected scale_type to be one of " +
-                                 known_names(all_offset_scales{}) + " for symmetry " +
-                                 spec.symmetry + ", got \"" + spec.scale_type + "\"");
+    raise_expected(errc::unsupported, function,
+                   {"scale_type to be one of ", known_names(all_offset_scales{}), " for symmetry ",
+                    spec.symmetry},
+                   {in_quotes(spec.scale_type)});
   const auto positive = [&](const char* what, int value) {
     if (value < 1)
-      raise(errc::bad_group_size, std::string(function) + ": expected " + what +
-                                      " to be at least 1, got " + std::to_string(value));
+      raise_expected(errc::bad_group_size, function, {what, " to be at least 1"}, {value});
   };
   if (spec.uses_group_size()) positive("group_size", spec.group_size);
   if (spec.uses_block()) {
@@ -135,9 +134,8 @@ inline void require_valid(const char* function, const QuantSpec& spec) {
   if (spec.uses_axis()) {
     const int axis = spec.axis_or_default();
     if (axis < -max_rank || axis >= max_rank)
-      raise(errc::bad_axis, std::string(function) + ": expected axis to be in [" +
-                                std::to_string(-max_rank) + ", " + std::to_string(max_rank) +
-                                "), got " + std::to_string(axis));
+      raise_expected(errc::bad_axis, function, {"axis to be in [", -max_rank, ", ", max_rank, ")"},
+                     {axis});
   }
 }
 

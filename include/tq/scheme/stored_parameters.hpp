@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,8 +54,9 @@ void set_parameters(EncodedTensor& tensor, StoredParameters stored) {
                                                                      numbers);
       zero_points = ZeroPoints<T>(numbers);
     } else if (!stored.zero_points.empty()) {
-      raise(errc::bad_argument, "tq::decode: expected no zero points as " + to_string(tensor.spec) +
-                                    ", got " + std::to_string(stored.zero_points.size()));
+      detail::raise_expected(errc::bad_argument, "tq::decode",
+                             {"no zero points as ", to_string(tensor.spec)},
+                             {stored.zero_points.size()});
     }
   });
   visit_scale<ScaleTypes>(tensor.spec, [&]<class Scale>() {

@@ -8,7 +8,6 @@
 #include <tq/scheme/type_list.hpp>
 
 #include <concepts>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -25,8 +24,8 @@ R with_name(std::string_view name, TypeList<T, Rest...>, F&& f) {
 }
 
 [[noreturn]] inline void refuse_symmetry(const QuantSpec& spec) {
-  raise(errc::unsupported, "tq::visit: expected a symmetry that type " + spec.type +
-                               " can have, got \"" + spec.symmetry + "\"");
+  raise_expected(errc::unsupported, "tq::visit", {"a symmetry that type ", spec.type, " can have"},
+                 {in_quotes(spec.symmetry)});
 }
 
 template <class List>

@@ -76,15 +76,14 @@ inline void validate(const WeightAlgorithm& algorithm) {
   if (!algorithm.fallback.empty())
     require_one_of("tq::WeightAlgorithm: fallback", {"rtn"}, algorithm.fallback);
   if (!(algorithm.damping >= 0 && algorithm.damping <= 1e6))
-    raise(errc::bad_argument, "tq::WeightAlgorithm: damping: expected 0 to 1e6, got " +
-                                  detail::number_text(static_cast<float>(algorithm.damping)));
+    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: damping", {"0 to 1e6"},
+                           {static_cast<float>(algorithm.damping)});
   if (!(algorithm.norm > 0 && algorithm.norm <= 1))
-    raise(errc::bad_argument, "tq::WeightAlgorithm: norm: expected above 0 and at most 1, got " +
-                                  detail::number_text(static_cast<float>(algorithm.norm)));
+    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: norm",
+                           {"above 0 and at most 1"}, {static_cast<float>(algorithm.norm)});
   if (algorithm.sweeps > WeightAlgorithm::most_sweeps)
-    raise(errc::bad_argument, "tq::WeightAlgorithm: sweeps: expected at most " +
-                                  std::to_string(WeightAlgorithm::most_sweeps) + ", got " +
-                                  std::to_string(algorithm.sweeps));
+    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: sweeps",
+                           {"at most ", WeightAlgorithm::most_sweeps}, {algorithm.sweeps});
 }
 
 }  // namespace tq

@@ -80,9 +80,8 @@ template <class Coder, class ErrorOf = WeightError>
                                                     const ErrorOf& error_of = {}) {
   for (const std::size_t size : {values.size(), back.size()})
     if (size != shape.size())
-      raise(errc::shape_mismatch, "tq::measured_candidate: expected " +
-                                      std::to_string(shape.size()) + " values, got " +
-                                      std::to_string(size));
+      detail::raise_expected(errc::shape_mismatch, "tq::measured_candidate",
+                             {shape.size(), " values"}, {size});
   coder.start(scheme.spec, shape);
   coder.observe(0, values);
   coder.fit();

@@ -100,14 +100,15 @@ namespace detail {
 // Throws: errc::bad_argument unless float comes first and no scheme twice.
 inline void require_candidates(const PrecisionNode& node) {
   if (node.candidates.empty() || node.candidates.front().scheme != float_scheme)
-    raise(errc::bad_argument,
-          "tq::PrecisionSelector: expected the first candidate of \"" + node.name +
-              "\" to be \"float\", got " +
-              (node.candidates.empty() ? "none" : "\"" + node.candidates.front().scheme + "\""));
+    raise_expected(
+        errc::bad_argument, "tq::PrecisionSelector",
+        {"the first candidate of ", in_quotes(node.name), " to be \"float\""},
+        {node.candidates.empty() ? "none" : "\"" + node.candidates.front().scheme + "\""});
   for (const PrecisionCandidate& c : node.candidates)
     if (find_candidate(node, c.scheme) != &c)
-      raise(errc::bad_argument, "tq::PrecisionSelector: expected each scheme once for \"" +
-                                    node.name + "\", got \"" + c.scheme + "\" twice");
+      raise_expected(errc::bad_argument, "tq::PrecisionSelector",
+                     {"each scheme once for ", in_quotes(node.name)},
+                     {in_quotes(c.scheme), " twice"});
 }
 
 // Leaves to tied nodes, transitively, the schemes that all have, in one order. Returns the numbers

@@ -131,9 +131,9 @@ namespace detail {
 // Throws: errc::bad_argument unless a limit is a number above 0, or 0 where that is allowed.
 inline void require_limit(const char* what, const std::optional<double>& limit, bool allows_zero) {
   if (limit && !(std::isfinite(*limit) && (*limit > 0 || (allows_zero && *limit == 0))))
-    raise(errc::bad_argument, std::string("tq::PrecisionSelector: expected a finite ") + what +
-                                  (allows_zero ? " of at least 0" : " above 0") + ", got " +
-                                  shortest_text(*limit));
+    raise_expected(errc::bad_argument, "tq::PrecisionSelector",
+                   {"a finite ", what, allows_zero ? " of at least 0" : " above 0"},
+                   {shortest_text(*limit)});
 }
 
 // The most bytes that are at most so many bits per weight. Precondition: bits above 0.
@@ -209,8 +209,8 @@ inline SelectionLimits PrecisionSelector::limits_of(const PrecisionCriteria& cri
   detail::require_limit("max_bits_per_weight", criteria.max_bits_per_weight, false);
   detail::require_limit("min_speedup", criteria.min_speedup, false);
   if (criteria.min_sqnr_db && !std::isfinite(*criteria.min_sqnr_db))
-    raise(errc::bad_argument, "tq::PrecisionSelector: expected a finite min_sqnr_db, got " +
-                                  detail::shortest_text(*criteria.min_sqnr_db));
+    detail::raise_expected(errc::bad_argument, "tq::PrecisionSelector", {"a finite min_sqnr_db"},
+                           {detail::shortest_text(*criteria.min_sqnr_db)});
   SelectionLimits limits;
   if (criteria.max_error) limits.error = *criteria.max_error;
   if (criteria.min_sqnr_db)
@@ -284,27 +284,28 @@ inline PrecisionSelection PrecisionSelector::uniform(std::string_view scheme) co
 
 inline PrecisionSelection PrecisionSelector::chosen(std::vector<std::size_t> candidates) const {
   if (candidates.size() != model_.nodes.size())
-    raise(errc::shape_mismatch, "tq::PrecisionSelector: expected a candidate for each of " +
-                                    std::to_string(model_.nodes.size()) + " nodes, got " +
-                                    std::to_string(candidates.size()));
+    detail::raise_expected(errc::shape_mismatch, "tq::PrecisionSelector",
+                           {"a candidate for each of ", model_.nodes.size(), " nodes"},
+                           {candidates.size()});
   SelectionResult result;
   result.choices = std::move(candidates);
   for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
     const PrecisionNode& node = model_.nodes[i];
     if (result.choices[i] >= node.candidates.size())
-      raise(errc::bad_argument, "tq::PrecisionSelector: expected one of " +
-                                    std::to_string(node.candidates.size()) + " candidates of \"" +
-                                    node.name + "\", got number " +
-                                    std::to_string(result.choices[i]));
+      detail::raise_expected(
+          errc::bad_argument, "tq::PrecisionSelector",
+          {"one of ", node.candidates.size(), " candidates of ", detail::in_quotes(node.name)},
+          {"number ", result.choices[i]});
     const PrecisionCandidate& c = node.candidates[result.choices[i]];
     result.cost += {c.bytes, c.error, c.seconds};
   }
   for (const std::vector<std::size_t>& group : model_.ties)
     for (const std::size_t i : group)
       if (result.choices[i] != result.choices[group.front()])
-        raise(errc::bad_argument, "tq::PrecisionSelector: expected one scheme for \"" +
-                                      model_.nodes[group.front()].name + "\" and \"" +
-                                      model_.nodes[i].name + "\", which are tied");
+        detail::raise_text(errc::bad_argument,
+                           {"tq::PrecisionSelector: expected one scheme for ",
+                            detail::in_quotes(model_.nodes[group.front()].name), " and ",
+                            detail::in_quotes(model_.nodes[i].name), ", which are tied"});
   for (const SelectionEdge& edge : model_.edges) {  // aligned with the candidates
     const std::size_t width = model_.nodes[edge.to].candidates.size();
     result.cost += edge.costs[result.choices[edge.from] * width + result.choices[edge.to]];

@@ -24,8 +24,7 @@ namespace detail {
 // How much a loss rises, at least 0. Throws: errc::not_finite for a loss that is not finite.
 [[nodiscard]] inline double rise(double loss, double before, std::size_t& clamped) {
   if (!std::isfinite(loss))
-    raise(errc::not_finite,
-          "tq::probe_errors: expected finite losses, got " + std::to_string(loss));
+    raise_expected(errc::not_finite, "tq::probe_errors", {"finite losses"}, {shortest_text(loss)});
   if (loss < before) ++clamped;
   return std::max(0.0, loss - before);
 }
@@ -95,8 +94,8 @@ template <class Evaluate>
   ValidatedPrecision best{std::move(selection), 0, {}};
   best.loss = evaluate(std::as_const(best.selection));
   if (!std::isfinite(best.loss))
-    raise(errc::not_finite,
-          "tq::validated: expected a finite loss, got " + std::to_string(best.loss));
+    detail::raise_expected(errc::not_finite, "tq::validated", {"a finite loss"},
+                           {detail::shortest_text(best.loss)});
   if (selector.model().nodes.empty()) return best;
   for (const PrecisionCandidate& c : selector.model().nodes.front().candidates) {
     PrecisionSelection uniform = selector.uniform(c.scheme);

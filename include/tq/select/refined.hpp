@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -86,17 +85,17 @@ class Refinement {
     const std::vector<std::size_t> merged = merged_numbers(
         {std::vector<std::vector<SelectionCost>>(nodes.size()), selector.model().ties, {}});
     if (best_.selection.nodes.size() != nodes.size())
-      raise(errc::bad_argument, "tq::refined: expected a selection of " +
-                                    std::to_string(nodes.size()) + " nodes, got one of " +
-                                    std::to_string(best_.selection.nodes.size()));
+      raise_expected(errc::bad_argument, "tq::refined", {"a selection of ", nodes.size(), " nodes"},
+                     {"one of ", best_.selection.nodes.size()});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (merged[i] == groups_.size()) groups_.emplace_back();
       groups_[merged[i]].push_back(i);
       const PrecisionCandidate* c =
           find_candidate(nodes[i], best_.selection.nodes[i].choice.scheme);
       if (c == nullptr)
-        raise(errc::bad_argument, "tq::refined: expected a candidate of \"" + nodes[i].name +
-                                      "\", got \"" + best_.selection.nodes[i].choice.scheme + "\"");
+        raise_expected(errc::bad_argument, "tq::refined",
+                       {"a candidate of ", in_quotes(nodes[i].name)},
+                       {in_quotes(best_.selection.nodes[i].choice.scheme)});
       choices_.push_back(static_cast<std::size_t>(c - nodes[i].candidates.data()));
     }
   }
@@ -216,9 +215,9 @@ template <class Evaluate>
                                          std::uint64_t max_bytes, Evaluate&& evaluate,
                                          const RefinementEffort& effort = {}) {
   if (from.selection.cost.bytes > max_bytes)
-    raise(errc::bad_argument, "tq::refined: expected a selection of at most " +
-                                  std::to_string(max_bytes) + " bytes, got " +
-                                  std::to_string(from.selection.cost.bytes));
+    detail::raise_expected(errc::bad_argument, "tq::refined",
+                           {"a selection of at most ", max_bytes, " bytes"},
+                           {from.selection.cost.bytes});
   detail::Refinement refinement(selector, std::move(from), max_bytes, evaluate);
   for (std::size_t i = 0; i < effort.rounds && refinement.improve(effort); ++i) {
   }

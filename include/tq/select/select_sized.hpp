@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -77,8 +76,8 @@ template <class BytesOf>
   }
   PrecisionSelection smallest = select_smallest(selector, other_bytes, bytes_of);
   if (const std::uint64_t bytes = bytes_of(std::as_const(smallest)); bytes > most)
-    raise(errc::bad_argument, "tq::select_sized: expected max_bytes of at least " +
-                                  std::to_string(bytes) + ", got " + std::to_string(most));
+    detail::raise_expected(errc::bad_argument, "tq::select_sized",
+                           {"max_bytes of at least ", bytes}, {most});
   detail::require_kept(smallest, criteria);
   return first ? detail::bounded_by(std::move(smallest), *first) : smallest;
 }

@@ -2,34 +2,23 @@
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 
+#include "support/catch.hpp"
+#include "support/error_check.hpp"
+
 namespace {
 
 using tq::errc;
 using tq::detail::TextPart;
-using tq::detail::TextParts;
 
 std::string text_of(TextPart part) {
   std::string out = "<";
   part.append_to(out);
   return out + ">";
-}
-
-template <class F>
-std::string raised(errc code, F&& f) {
-  try {
-    f();
-  } catch (const tq::error& e) {
-    CHECK(e.code() == code);
-    return e.what();
-  }
-  return "nothing";
 }
 
 }  // namespace
@@ -39,6 +28,7 @@ TEST_CASE("parts of error texts: texts, integers, floats and extents") {
   CHECK(text_of("codes") == "<codes>");
   CHECK(text_of(std::string("a\0b", 3)) == std::string("<a\0b>", 5));
   CHECK(text_of(std::string_view("codes").substr(2)) == "<des>");
+  CHECK(text_of(tq::detail::in_quotes("a b")) == "<\"a b\">");
   CHECK(text_of(0) == "<0>");
   CHECK(text_of(-1) == "<-1>");
   CHECK(text_of(std::int8_t{-128}) == "<-128>");
@@ -55,11 +45,13 @@ TEST_CASE("parts of error texts: texts, integers, floats and extents") {
 TEST_CASE("error texts say where, what was expected and what came") {
   using tq::detail::raise_expected, tq::detail::raise_text;
   const std::string where = "tq::f";
-  CHECK(raised(errc::bad_argument, [&] {
+  CHECK(test::refused(errc::bad_argument, [&] {
           raise_expected(errc::bad_argument, where, {"at most ", 3, " bits"}, {4});
         }) == "tq::f: expected at most 3 bits, got 4");
-  CHECK(raised(errc::no_data, [] { raise_expected(errc::no_data, "", {"data"}, {"none"}); }) ==
-        "expected data, got none");
-  CHECK(raised(errc::malformed, [&] { raise_text(errc::malformed, {where, ": ", -2, "!"}); }) ==
-        "tq::f: -2!");
+  CHECK(test::refused(errc::no_data, [] {
+          raise_expected(errc::no_data, "", {"data"}, {"none"});
+        }) == "expected data, got none");
+  CHECK(test::refused(errc::malformed, [&] {
+          raise_text(errc::malformed, {where, ": ", -2, "!"});
+        }) == "tq::f: -2!");
 }

@@ -2,6 +2,7 @@
 #pragma once
 // Bit fields in words: the one reader and writer behind the word layouts of checkpoint formats.
 
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/detail/sizes.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/shape.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 
 namespace tq {
@@ -130,23 +130,13 @@ struct bit_fields {
   }
 };
 
-// "tq::layouts::gptq::load: expected 64 words of qweight, got 63".
-inline void require_count(const char* function, const char* what, std::size_t expected,
-                          std::size_t got) {
-  if (expected != got)
-    raise(errc::shape_mismatch, std::string(function) + ": expected " + std::to_string(expected) +
-                                    " " + what + ", got " + std::to_string(got));
-}
-
 template <class Code>
 void require_codes(errc code, const char* function, const char* what, std::span<const Code> codes,
                    std::int32_t min, std::int32_t max) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const auto c = static_cast<std::int32_t>(codes[i]);
     if (c < min || c > max)
-      raise(code, std::string(function) + ": expected " + what + " in [" + std::to_string(min) +
-                      ", " + std::to_string(max) + "], got " + std::to_string(c) + " at element " +
-                      std::to_string(i));
+      raise_expected(code, function, {what, " in [", min, ", ", max, "]"}, {c, " at element ", i});
   }
 }
 

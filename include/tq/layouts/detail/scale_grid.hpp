@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -40,7 +39,7 @@ inline void multiply_by_blocks(std::span<float> values, const Shape& shape, cons
   detail::require_count(function, "block extents", rank, grid.block.size());
   for (const std::size_t b : grid.block)
     if (b == 0)
-      raise(errc::bad_group_size, std::string(function) + ": expected blocks of at least 1, got 0");
+      detail::raise_expected(errc::bad_group_size, function, {"blocks of at least 1"}, {0});
   const std::vector<std::size_t> extents = grid.extents(shape);
   std::size_t count = 1;
   for (const std::size_t e : extents) count = detail::require_product(function, "scales", count, e);
@@ -49,9 +48,8 @@ inline void multiply_by_blocks(std::span<float> values, const Shape& shape, cons
   detail::require_count(function, "scales", count, scales.size());
   for (std::size_t i = 0; i < scales.size(); ++i)
     if (!(scales[i] >= 0) || !detail::is_finite(scales[i]))
-      raise(errc::bad_scale, std::string(function) + ": expected finite scales that are not " +
-                                 "negative, got " + detail::number_text(scales[i]) + " for block " +
-                                 std::to_string(i));
+      detail::raise_expected(errc::bad_scale, function, {"finite scales that are not negative"},
+                             {scales[i], " for block ", i});
   if (values.empty()) return;
   const std::size_t length = rank == 0 ? 1 : shape[shape.rank() - 1];
   const std::size_t block = rank == 0 ? 1 : grid.block.back(), row = rank == 0 ? 1 : extents.back();

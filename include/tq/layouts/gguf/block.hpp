@@ -14,7 +14,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -49,9 +48,8 @@ using Blocks = BlockList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1, Q2_K, Q3_K, Q4_K, Q
 template <class F>
 void with_block(const char* function, Type type, F&& f) {
   if (!Blocks::visit(type, std::forward<F>(f)))
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected a type whose blocks are understood, got " +
-                                 std::string(info_of(type).name));
+    tq::detail::raise_expected(errc::unsupported, function, {"a type whose blocks are understood"},
+                               {info_of(type).name});
 }
 
 }  // namespace detail

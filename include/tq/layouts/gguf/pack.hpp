@@ -27,24 +27,23 @@ inline constexpr const char* pack_function = "tq::layouts::gguf::pack";
 
 template <Unpackable B>
 [[noreturn]] void refuse_group(std::size_t parameter, std::int32_t zero) {
-  std::string expected = "codes of the format";
-  errc code = errc::bad_argument;
-  if constexpr (holds_values<B>) {
-    expected = "codes that are all values of IQ4_NL, or all negated values";
-  } else if constexpr (params_of<B>::has_zero_point) {
-    if (zero != held_zeros<B>[0] && zero != held_zeros<B>[1]) {
-      code = errc::bad_zero_point;
-      expected = "zero points of " + std::to_string(held_zeros<B>[0]) + ", or of " +
-                 std::to_string(held_zeros<B>[1]) + " for negative scales";
-    }
-  }
-  raise(code, std::string(pack_function) + ": expected " + expected + ", got " +
-                  (code == errc::bad_zero_point ? std::to_string(zero) : "others") +
-                  " at parameter " + std::to_string(parameter));
+  using tq::detail::raise_expected;
+  if constexpr (holds_values<B>)
+    raise_expected(errc::bad_argument, pack_function,
+                   {"codes that are all values of IQ4_NL, or all negated values"},
+                   {"others at parameter ", parameter});
+  if constexpr (params_of<B>::has_zero_point && !holds_values<B>)
+    if (zero != held_zeros<B>[0] && zero != held_zeros<B>[1])
+      raise_expected(errc::bad_zero_point, pack_function,
+                     {"zero points of ", held_zeros<B>[0], ", or of ", held_zeros<B>[1],
+                      " for negative scales"},
+                     {zero, " at parameter ", parameter});
+  raise_expected(errc::bad_argument, pack_function, {"codes of the format"},
+                 {"others at parameter ", parameter});
 }
 [[noreturn]] inline void refuse_block(const char* expected, std::size_t block) {
-  raise(errc::bad_scale, std::string(pack_function) + ": expected " + expected +
-                             ", got others in block " + std::to_string(block));
+  tq::detail::raise_expected(errc::bad_scale, pack_function, {expected},
+                             {"others in block ", block});
 }
 
 }  // namespace detail
@@ -65,9 +64,8 @@ template <Unpackable B, PackingFor<typename params_of<B>::type> Pack, Backend Op
   const std::size_t count = detail::block_count<B>(detail::pack_function, tensor.shape());
   if constexpr (requires { params.stored_scales().tensor_scale(); })
     if (params.stored_scales().tensor_scale() != 1.0f)
-      raise(errc::bad_scale, std::string(detail::pack_function) +
-                                 ": expected a tensor scale of 1, got " +
-                                 tq::detail::number_text(params.stored_scales().tensor_scale()));
+      tq::detail::raise_expected(errc::bad_scale, detail::pack_function, {"a tensor scale of 1"},
+                                 {params.stored_scales().tensor_scale()});
   Buffer<detail::code_of<B>> codes(tensor.size());
   unpack_unchecked<typename Params::type, Pack, Ops>(tensor.bytes(), codes.span());
   std::vector<std::uint8_t> blocks(count * B::bytes);

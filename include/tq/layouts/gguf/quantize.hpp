@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace tq::layouts::gguf {
 
@@ -55,10 +54,9 @@ void require_values(std::span<const float> x, float most) {
   if (are_within<Arch>(x.data(), x.size(), most)) return;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!(std::fabs(x[i]) <= most))
-      raise(std::isfinite(x[i]) ? errc::bad_argument : errc::not_finite,
-            std::string(quantize_function) + ": expected finite values of at most " +
-                tq::detail::number_text(most) + " in magnitude, got " +
-                tq::detail::number_text(x[i]) + " at element " + std::to_string(i));
+      tq::detail::raise_expected(
+          std::isfinite(x[i]) ? errc::bad_argument : errc::not_finite, quantize_function,
+          {"finite values of at most ", most, " in magnitude"}, {x[i], " at element ", i});
 }
 
 inline constexpr float most_importance = 1e20f;  // squares of errors times it stay finite
@@ -67,17 +65,14 @@ inline void require_importance(std::span<const float> importance, std::size_t el
                                std::size_t values) {
   if (importance.empty()) return;
   if (importance.size() % elements != 0 || values % importance.size() != 0)
-    raise(errc::shape_mismatch, std::string(quantize_function) +
-                                    ": expected an importance for every column of rows in "
-                                    "whole blocks of " +
-                                    std::to_string(elements) + ", got " +
-                                    std::to_string(importance.size()) + " for " +
-                                    std::to_string(values) + " values");
+    tq::detail::raise_expected(
+        errc::shape_mismatch, quantize_function,
+        {"an importance for every column of rows in whole blocks of ", elements},
+        {importance.size(), " for ", values, " values"});
   for (std::size_t i = 0; i < importance.size(); ++i)
     if (!(importance[i] >= 0.0f && importance[i] <= most_importance))
-      raise(errc::bad_argument,
-            std::string(quantize_function) + ": expected importance of 0 to 1e20, got " +
-                tq::detail::number_text(importance[i]) + " at column " + std::to_string(i));
+      tq::detail::raise_expected(errc::bad_argument, quantize_function, {"importance of 0 to 1e20"},
+                                 {importance[i], " at column ", i});
 }
 
 }  // namespace detail
@@ -119,9 +114,8 @@ void quantize(Type type, std::span<const float> x, std::span<std::uint8_t> block
     if constexpr (QuantizerOf<Quantizer, B>)
       quantize<B, Quantizer, Arch>(x, blocks, quantizer, importance);
     else
-      raise(errc::unsupported, std::string(detail::quantize_function) +
-                                   ": expected a type that the quantizer makes, got " +
-                                   std::string(info_of(type).name));
+      tq::detail::raise_expected(errc::unsupported, detail::quantize_function,
+                                 {"a type that the quantizer makes"}, {info_of(type).name});
   });
 }
 

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tq::layouts::gguf {
@@ -33,9 +32,8 @@ template <Block B>
   static_cast<void>(tq::detail::require_extents(function, shape));
   const std::size_t row = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
   if (row % B::elements != 0)
-    raise(errc::shape_mismatch, std::string(function) + ": expected a last axis of a multiple of " +
-                                    std::to_string(B::elements) + " elements, got " +
-                                    std::to_string(row));
+    tq::detail::raise_expected(errc::shape_mismatch, function,
+                               {"a last axis of a multiple of ", B::elements, " elements"}, {row});
   return shape.size() / B::elements;
 }
 

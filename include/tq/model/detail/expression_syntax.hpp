@@ -89,9 +89,9 @@ class ExpressionSyntax {
   /// Raises `errc::bad_argument` for what is at a byte of the text.
   [[noreturn]] void refuse(std::size_t byte, const std::string& expected,
                            const std::string& got) const {
-    raise(errc::bad_argument, "expected a regular expression (\".*\" is any text), got \"" +
-                                  std::string(text_) + "\": byte " + std::to_string(byte + 1) +
-                                  ": expected " + expected + ", got " + got);
+    raise_text(errc::bad_argument,
+               {"expected a regular expression (\".*\" is any text), got ", in_quotes(text_),
+                ": byte ", byte + 1, ": expected ", expected, ", got ", got});
   }
 
  private:
@@ -108,8 +108,8 @@ class ExpressionSyntax {
     return nodes_.size() - 1;
   }
   [[noreturn]] void refuse_size(const std::string& expected, const std::string& got) const {
-    raise(errc::bad_argument, "expected a smaller regular expression than \"" + std::string(text_) +
-                                  "\": expected " + expected + ", got " + got);
+    raise_text(errc::bad_argument, {"expected a smaller regular expression than ", in_quotes(text_),
+                                    ": expected ", expected, ", got ", got});
   }
 
   std::string_view text_;

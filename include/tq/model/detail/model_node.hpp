@@ -97,8 +97,8 @@ class ModelNode {
       return o ? kind_of(*o) + " " + to_string(granularity_of(*o)) : std::string("none");
     };
     if (text(observer_) != text(other))
-      raise(errc::bad_argument,
-            where(function) + "expected observer " + text(observer_) + ", got " + text(other));
+      raise_expected(errc::bad_argument, where(function), {"observer ", text(observer_)},
+                     {text(other)});
   }
 
   // The parameters for what was observed. Throws: as `chosen_ranges` and `fitted_parameters`;
@@ -153,20 +153,19 @@ class ModelNode {
   void require_finite(const char* function, std::span<const float> values) const {
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
-        raise(errc::not_finite, where(function) + "expected finite values, got " +
-                                    number_text(values[i]) + " at element " + std::to_string(i));
+        raise_expected(errc::not_finite, where(function), {"finite values"},
+                       {values[i], " at element ", i});
   }
   [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::Quantizer::") + function + ": node \"" + node_.name + "\": ";
+    return std::string("tq::Quantizer::") + function + ": node \"" + node_.name + "\"";
   }
   [[noreturn]] void refuse_without_params(const char* function) const {
     if (decision_.is_skipped())
-      raise(errc::bad_argument, where(function) +
-                                    "expected a node that is quantized, got one left as it is: " +
-                                    decision_.decided_by);
+      raise_expected(errc::bad_argument, where(function), {"a node that is quantized"},
+                     {"one left as it is: ", decision_.decided_by});
     raise(errc::no_data,
-          where(function) + (observer_ ? "expected parameters, but finalize has not made any"
-                                       : "expected parameters, but each tensor has its own"));
+          where(function) + (observer_ ? ": expected parameters, but finalize has not made any"
+                                       : ": expected parameters, but each tensor has its own"));
   }
 
   // Keeps the largest shape, of equal sizes the last by its text, so that order does not matter.

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -55,9 +54,10 @@ class WeightParts {
     const QuantSpec& spec = tensor.spec;
     const bool has_offsets = spec.symmetry == FloatOffset::name;
     if (!has_name(Types{}, spec.type) || (has_offsets && !takes_offsets))
-      raise(errc::unsupported,
-            std::string(function) + ": expected a scheme of type " + known_names(Types{}) +
-                (takes_offsets ? "" : ", without float offsets") + ", got " + to_string(spec));
+      raise_expected(errc::unsupported, function,
+                     {"a scheme of type ", known_names(Types{}),
+                      takes_offsets ? "" : ", without float offsets"},
+                     {to_string(spec)});
     const auto layout = encoded_layout<Types, ScaleTypes>(spec, tensor.shape);
     require_parts<Types, ScaleTypes>(tensor, layout);
     return layout;

@@ -2,6 +2,7 @@
 #pragma once
 // Checks of operations before anything is written.
 
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/granularity.hpp>
@@ -22,19 +23,6 @@ inline void refuse_nan(const char* function, std::uint64_t found, const Shape& s
   if (found != 0)
     raise_expected(errc::not_finite, function, {"no NaN (RaiseNan)"},
                    {found, " in a tensor of shape ", shape.extents()});
-}
-
-inline void require_size(const char* function, const char* what, std::size_t expected,
-                         std::size_t got) {
-  if (expected != got)
-    raise_expected(errc::shape_mismatch, function, {what, " of ", expected}, {got});
-}
-
-inline void require_shape(const char* function, const char* what, const Shape& expected,
-                          const Shape& got) {
-  if (!(expected == got))
-    raise_expected(errc::shape_mismatch, function, {what, " of shape ", expected.extents()},
-                   {got.extents()});
 }
 
 // Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -28,23 +27,20 @@ class GroupRuns {
     detail::require_possible(function, granularity, shape);
     const Shape block = granularity.block(shape);
     if (block[0] != 1)
-      raise(errc::bad_argument,
-            std::string(function) +
-                ": expected groups of inputs of one output each for parameters made on the way, "
-                "got " +
-                std::string(G::name));
+      raise_expected(errc::bad_argument, function,
+                     {"groups of inputs of one output each for parameters made on the way"},
+                     {G::name});
     groups_ = (shape[1] + block[1] - 1) / block[1];
     std::vector<std::size_t> seen(groups_);
     for (std::size_t place = 0; place < order.size(); ++place) {
       const std::size_t group = order[place] / block[1];
       if (place == 0 || group != of_place_.back()) {
         if (seen[group]++ != 0)
-          raise(errc::bad_argument,
-                std::string(function) +
-                    ": expected an order with the columns of each group beside each other for "
-                    "parameters made on the way (NaturalOrder, or ByGroup of " +
-                    std::to_string(block[1]) + "), got one that comes back to group " +
-                    std::to_string(group));
+          raise_expected(errc::bad_argument, function,
+                         {"an order with the columns of each group beside each other for "
+                          "parameters made on the way (NaturalOrder, or ByGroup of ",
+                          block[1], ")"},
+                         {"one that comes back to group ", group});
         begins_.push_back(place);
       }
       of_place_.push_back(group);

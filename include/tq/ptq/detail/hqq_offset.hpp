@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -36,8 +35,7 @@ namespace detail {
 
 inline void require_hqq_options(const HqqOptions& options) {
   const auto refuse = [](const char* expected, double got) {
-    raise(errc::bad_argument, std::string("tq::hqq: expected ") + expected + ", got " +
-                                  number_text(static_cast<float>(got)));
+    raise_expected(errc::bad_argument, "tq::hqq", {expected}, {static_cast<float>(got)});
   };
   if (!(options.norm > 0 && options.norm <= 1))
     refuse("a norm above 0 and at most 1", options.norm);

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,8 +56,7 @@ class InputSteps {
 
 inline void require_bits(const char* function, int bits) {
   if (bits != 14 && bits != 16)
-    raise(errc::bad_argument,
-          std::string(function) + ": expected 14 or 16 bits, got " + std::to_string(bits));
+    raise_expected(errc::bad_argument, function, {"14 or 16 bits"}, {bits});
 }
 
 }  // namespace tq::detail

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -18,8 +17,7 @@ namespace tq::detail {
 inline void require_layers(const char* function, const std::vector<ConstTensorView>& layers,
                            std::size_t inputs) {
   if (layers.empty())
-    raise(errc::no_data,
-          std::string(function) + ": expected layers that read the inputs, got none");
+    raise_expected(errc::no_data, function, {"layers that read the inputs"}, {"none"});
   for (const ConstTensorView& w : layers) require_weights(function, w, inputs);
 }
 
@@ -41,9 +39,8 @@ template <class Magnitudes>
 void require_magnitudes(const char* function, const Magnitudes& magnitudes) {
   for (std::size_t i = 0; i < magnitudes.size(); ++i)
     if (!(magnitudes[i] >= 0 && std::isfinite(magnitudes[i])))
-      raise(errc::not_finite,
-            std::string(function) + ": expected finite magnitudes of at least 0, got " +
-                number_text(static_cast<float>(magnitudes[i])) + " for input " + std::to_string(i));
+      raise_expected(errc::not_finite, function, {"finite magnitudes of at least 0"},
+                     {static_cast<float>(magnitudes[i]), " for input ", i});
 }
 
 /// A quotient as a scale; 1 where float32 cannot hold it as one.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -16,13 +15,12 @@ namespace tq::detail {
 inline void require_input_scales(const char* function, std::span<const float> scales,
                                  std::size_t inputs) {
   if (scales.size() != inputs)
-    raise(errc::shape_mismatch, std::string(function) + ": expected scales of " +
-                                    std::to_string(inputs) + " inputs, got " +
-                                    std::to_string(scales.size()));
+    raise_expected(errc::shape_mismatch, function, {"scales of ", inputs, " inputs"},
+                   {scales.size()});
   for (std::size_t i = 0; i < inputs; ++i)
     if (!(scales[i] > 0 && std::isfinite(scales[i])))
-      raise(errc::bad_scale, std::string(function) + ": expected positive finite scales, got " +
-                                 number_text(scales[i]) + " for input " + std::to_string(i));
+      raise_expected(errc::bad_scale, function, {"positive finite scales"},
+                     {scales[i], " for input ", i});
 }
 
 }  // namespace tq::detail

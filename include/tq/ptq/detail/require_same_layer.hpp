@@ -2,6 +2,7 @@
 #pragma once
 // require_same_layer: weights, their Hessian and its factor, and codes that belong together.
 
+#include <tq/core/detail/expectations.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/ptq/detail/require_weights.hpp>
@@ -9,15 +10,11 @@
 #include <tq/ptq/factor_stack.hpp>
 #include <tq/ptq/hessian_stack.hpp>
 
-#include <string>
-
 namespace tq::detail {
 
 /// Throws: `errc::shape_mismatch` unless codes have the shape of weights.
 inline void require_codes(const char* function, const Shape& weights, const Shape& codes) {
-  if (codes != weights)
-    raise(errc::shape_mismatch, std::string(function) + ": expected codes of shape " +
-                                    to_string(weights) + ", got " + to_string(codes));
+  require_shape(function, "codes", weights, codes);
 }
 
 /// Throws: `errc::shape_mismatch` unless `weights` are of shape [outputs, inputs], with the inputs
@@ -27,9 +24,8 @@ void require_same_layer(const char* function, const ConstTensorView& weights, co
                         const HessianFactor& factor) {
   require_weights(function, weights, h.inputs());
   if (factor.inputs() != h.inputs())
-    raise(errc::shape_mismatch, std::string(function) + ": expected a factor of " +
-                                    std::to_string(h.inputs()) + " inputs, got " +
-                                    std::to_string(factor.inputs()));
+    raise_expected(errc::shape_mismatch, function, {"a factor of ", h.inputs(), " inputs"},
+                   {factor.inputs()});
 }
 
 /// The same for codes of shape `codes`.
@@ -45,10 +41,9 @@ template <HessianMatrix H>
 void require_same_groups(const char* function, const HessianStack<H>& h,
                          const FactorStack& factors) {
   if (factors.groups() != h.groups() || factors.inputs() != h.inputs())
-    raise(errc::shape_mismatch,
-          std::string(function) + ": expected factors of " + std::to_string(h.groups()) +
-              " groups of " + std::to_string(h.inputs()) + " inputs, got " +
-              std::to_string(factors.groups()) + " of " + std::to_string(factors.inputs()));
+    raise_expected(errc::shape_mismatch, function,
+                   {"factors of ", h.groups(), " groups of ", h.inputs(), " inputs"},
+                   {factors.groups(), " of ", factors.inputs()});
 }
 
 }  // namespace tq::detail

@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -18,16 +17,15 @@ inline void require_weights(const char* function, const ConstTensorView& weights
                             std::size_t inputs) {
   const Shape& shape = weights.shape();
   if (shape.rank() != 2 || shape[1] != inputs)
-    raise(errc::shape_mismatch, std::string(function) + ": expected weights of shape [outputs, " +
-                                    std::to_string(inputs) + "], got " + to_string(shape));
+    raise_expected(errc::shape_mismatch, function, {"weights of shape [outputs, ", inputs, "]"},
+                   {shape.extents()});
   for (std::size_t r = 0; r < shape[0]; ++r)
     for (std::size_t c = 0; c < shape[1]; ++c) {
       const float w = weights.data()[static_cast<std::ptrdiff_t>(r) * weights.stride(0) +
                                      static_cast<std::ptrdiff_t>(c) * weights.stride(1)];
       if (!std::isfinite(w))
-        raise(errc::not_finite, std::string(function) + ": expected finite weights, got " +
-                                    number_text(w) + " at row " + std::to_string(r) +
-                                    " and column " + std::to_string(c));
+        raise_expected(errc::not_finite, function, {"finite weights"},
+                       {w, " at row ", r, " and column ", c});
     }
 }
 

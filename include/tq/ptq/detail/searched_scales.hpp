@@ -21,16 +21,16 @@ namespace tq::detail {
 /// scales that are searched.
 inline void require_no_calibrator(const std::string& where, const QuantSpec& spec) {
   if (const QuantSpec plain; spec.calibrator != plain.calibrator)
-    raise(errc::unsupported, where + ": expected calibrator " + plain.calibrator +
-                                 " beside scales that are searched, got " + spec.calibrator +
-                                 "; `scales` min_max of gptq takes it");
+    raise_expected(errc::unsupported, where,
+                   {"calibrator ", plain.calibrator, " beside scales that are searched"},
+                   {spec.calibrator, "; `scales` min_max of gptq takes it"});
 }
 
 /// Throws `errc::unsupported` for a scheme without float offsets.
 inline void require_float_offsets(const std::string& where, const QuantSpec& spec) {
   if (spec.symmetry != FloatOffset::name)
-    raise(errc::unsupported,
-          where + ": expected symmetry float_offset for algorithm hqq, got " + to_string(spec));
+    raise_expected(errc::unsupported, where, {"symmetry float_offset for algorithm hqq"},
+                   {to_string(spec)});
 }
 
 }  // namespace tq::detail

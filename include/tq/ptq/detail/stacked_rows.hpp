@@ -10,7 +10,6 @@
 #include <tq/ptq/detail/require_weights.hpp>
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -34,11 +33,10 @@ class StackedRows {
     std::size_t columns = 1;
     for (int axis = 1; axis < shape.rank(); ++axis) columns *= shape[axis];
     if (shape.rank() < 2 || columns != inputs || shape[0] % groups != 0)
-      raise(errc::shape_mismatch, std::string(function) +
-                                      ": expected weights of shape [outputs, ...], outputs a "
-                                      "multiple of " +
-                                      std::to_string(groups) + " and each of " +
-                                      std::to_string(inputs) + " weights, got " + to_string(shape));
+      raise_expected(errc::shape_mismatch, function,
+                     {"weights of shape [outputs, ...], outputs a multiple of ", groups,
+                      " and each of ", inputs, " weights"},
+                     {shape.extents()});
     if (shape.rank() != 2) {
       memory_ = Buffer<float>(weights.size());
       copy_unchecked(weights, TensorView<float>(memory_.data(), shape), serial);
@@ -71,8 +69,7 @@ class StackedRows {
 
 /// Throws: `errc::bad_argument` for no groups.
 inline void require_groups(const char* function, std::size_t groups) {
-  if (groups == 0)
-    raise(errc::bad_argument, std::string(function) + ": expected groups of inputs, got none");
+  if (groups == 0) raise_expected(errc::bad_argument, function, {"groups of inputs"}, {"none"});
 }
 
 /// Throws: `errc::bad_argument` for no groups; `errc::shape_mismatch` for groups of different
@@ -82,9 +79,8 @@ void require_same_inputs(const char* function, const std::vector<Group>& groups)
   require_groups(function, groups.size());
   for (const Group& group : groups)
     if (group.inputs() != groups.front().inputs())
-      raise(errc::shape_mismatch, std::string(function) + ": expected groups of " +
-                                      std::to_string(groups.front().inputs()) +
-                                      " inputs each, got " + std::to_string(group.inputs()));
+      raise_expected(errc::shape_mismatch, function,
+                     {"groups of ", groups.front().inputs(), " inputs each"}, {group.inputs()});
 }
 
 /// The parameters of rows from `first` on.

@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -22,8 +21,8 @@ class TokenRows {
   TokenRows(const char* function, const ConstTensorView& x, std::size_t inputs) : x_(x) {
     const Shape& shape = x.shape();
     if (shape.rank() == 0 || shape[shape.rank() - 1] != inputs)
-      raise(errc::shape_mismatch, std::string(function) + ": expected activations of shape [..., " +
-                                      std::to_string(inputs) + "], got " + to_string(shape));
+      raise_expected(errc::shape_mismatch, function, {"activations of shape [..., ", inputs, "]"},
+                     {shape.extents()});
     const std::size_t rows = inputs == 0 ? 0 : shape.size() / inputs;
     std::vector<float> memory(inputs);
     for (std::size_t i = 0; i < rows; ++i) {

@@ -5,7 +5,6 @@
 #include <tq/error.hpp>
 
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace tq::detail {
@@ -33,9 +32,7 @@ class Triangle {
 
 inline void require_inputs(const char* function, std::size_t inputs) {
   if (inputs == 0 || inputs > most_inputs)
-    raise(errc::bad_argument, std::string(function) + ": expected 1 to " +
-                                  std::to_string(most_inputs) + " inputs, got " +
-                                  std::to_string(inputs));
+    raise_expected(errc::bad_argument, function, {"1 to ", most_inputs, " inputs"}, {inputs});
 }
 
 }  // namespace tq::detail

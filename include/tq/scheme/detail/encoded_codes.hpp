@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -50,10 +49,10 @@ inline void require_codes(std::span<const std::byte> codes, const EncodedTensor&
       Code code;
       std::memcpy(&code, codes.data() + i, sizeof(Code));
       if (code < layout.codes.min || code > layout.codes.max)
-        raise(errc::bad_argument, "tq::decode: expected codes in [" +
-                                      std::to_string(layout.codes.min) + ", " +
-                                      std::to_string(layout.codes.max) + "] for " +
-                                      to_string(t.spec) + ", got " + std::to_string(code));
+        raise_expected(
+            errc::bad_argument, "tq::decode",
+            {"codes in [", layout.codes.min, ", ", layout.codes.max, "] for ", to_string(t.spec)},
+            {code});
     }
   };
   if (layout.codes == layout.type) return;

@@ -20,7 +20,6 @@
 #include <tq/scheme/visit.hpp>
 
 #include <cstddef>
-#include <string>
 #include <type_traits>
 
 namespace tq::detail {
@@ -46,9 +45,8 @@ template <class Types, class ScaleTypes, Backend B>
 
 inline void require_all_finite(const NonFiniteCount& seen, std::size_t count) {
   if (seen.nan + seen.infinite != 0)
-    raise(errc::not_finite, "tq::encode: expected finite values, got " + std::to_string(seen.nan) +
-                                " NaN and " + std::to_string(seen.infinite) + " infinite among " +
-                                std::to_string(count));
+    raise_expected(errc::not_finite, "tq::encode", {"finite values"},
+                   {seen.nan, " NaN and ", seen.infinite, " infinite among ", count});
 }
 
 // Replaces the range of a block, where anything finite was seen, by that of the mean magnitude.

@@ -23,9 +23,8 @@ namespace tq {
 inline void require_one_of(std::string_view where, const std::vector<std::string>& known,
                            std::string_view name) {
   if (std::find(known.begin(), known.end(), name) == known.end())
-    raise(errc::unknown_name, std::string(where) + ": expected one of " + joined_names(known) +
-                                  ", got \"" + std::string(name) + "\"" +
-                                  did_you_mean(name, known));
+    detail::raise_expected(errc::unknown_name, where, {"one of ", joined_names(known)},
+                           {detail::in_quotes(name), did_you_mean(name, known)});
 }
 
 }  // namespace tq

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -95,9 +94,8 @@ template <class Code>
   for (const std::uint16_t code : wide) {
     codes.push_back(static_cast<Code>(code));
     if (codes.back() != code)
-      raise(errc::bad_argument, "tq::restore_scales: expected codes of " +
-                                    std::to_string(8 * sizeof(Code)) + " bits, got " +
-                                    std::to_string(code));
+      raise_expected(errc::bad_argument, "tq::restore_scales",
+                     {"codes of ", 8 * sizeof(Code), " bits"}, {code});
   }
   return codes;
 }
@@ -116,8 +114,8 @@ template <ScaleType S>
     auto codes = detail::narrowed_codes<typename Scales<S>::stored_type>(stored.codes);
     if constexpr (detail::is_two_level<S>) {
       if (stored.factors.size() != 1)
-        raise(errc::bad_argument, "tq::restore_scales: expected one tensor scale, got " +
-                                      std::to_string(stored.factors.size()));
+        detail::raise_expected(errc::bad_argument, "tq::restore_scales", {"one tensor scale"},
+                               {stored.factors.size()});
       return Scales<S>(std::move(codes), stored.factors[0]);
     } else if constexpr (std::same_as<S, DoubleQuantized>) {
       return Scales<S>(std::move(codes), std::move(stored.factors), stored.offset);

@@ -57,13 +57,13 @@ struct PrecisionPrior {
 inline bool add_prior(PrecisionNode& node, const PrecisionPrior& prior, std::uint64_t bytes) {
   if (!std::isfinite(prior.error) || prior.error < 0 || !std::isfinite(prior.speedup) ||
       !(prior.speedup > 0))
-    raise(errc::bad_argument, "tq::add_prior: expected a finite error and a speedup above 0, got " +
-                                  detail::shortest_text(prior.error) + " and " +
-                                  detail::shortest_text(prior.speedup));
+    detail::raise_expected(
+        errc::bad_argument, "tq::add_prior", {"a finite error and a speedup above 0"},
+        {detail::shortest_text(prior.error), " and ", detail::shortest_text(prior.speedup)});
   const PrecisionCandidate* plain = detail::find_candidate(node, float_scheme);
   if (plain == nullptr)
-    raise(errc::no_data,
-          "tq::add_prior: expected the float candidate of \"" + node.name + "\", got none");
+    detail::raise_expected(errc::no_data, "tq::add_prior",
+                           {"the float candidate of ", detail::in_quotes(node.name)}, {"none"});
   if (detail::find_candidate(node, prior.scheme) != nullptr) return false;
   const double seconds = plain->seconds / prior.speedup;
   node.candidates.push_back({prior.scheme, bytes, prior.error, seconds, Evidence::prior});

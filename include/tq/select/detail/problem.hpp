@@ -55,9 +55,9 @@ namespace detail {
 inline void require_cost(const SelectionCost& cost, const std::string& of) {
   const auto check = [&](const char* what, double value) {
     if (!std::isfinite(value) || value < 0)
-      raise(errc::bad_argument, "tq::SelectionFrontier: expected " + std::string(what) +
-                                    " that are finite and not negative, got " +
-                                    tq::detail::shortest_text(value) + " for " + of);
+      raise_expected(errc::bad_argument, "tq::SelectionFrontier",
+                     {what, " that are finite and not negative"},
+                     {tq::detail::shortest_text(value), " for ", of});
   };
   check("errors", cost.error);
   check("seconds", cost.seconds);
@@ -85,27 +85,25 @@ inline void require_ties(const SelectionProblem& problem) {
   for (const std::vector<std::size_t>& group : problem.ties)
     for (const std::size_t i : group) {
       if (i >= problem.nodes.size())
-        raise(errc::bad_argument, "tq::SelectionFrontier: expected ties of nodes below " +
-                                      std::to_string(problem.nodes.size()) + ", got node " +
-                                      std::to_string(i));
+        raise_expected(errc::bad_argument, "tq::SelectionFrontier",
+                       {"ties of nodes below ", problem.nodes.size()}, {"node ", i});
       const std::size_t expected = problem.nodes[group.front()].size();
       if (problem.nodes[i].size() != expected)
-        raise(errc::shape_mismatch,
-              "tq::SelectionFrontier: expected tied nodes to have as many candidates, got " +
-                  std::to_string(expected) + " and " + std::to_string(problem.nodes[i].size()));
+        raise_expected(errc::shape_mismatch, "tq::SelectionFrontier",
+                       {"tied nodes to have as many candidates"},
+                       {expected, " and ", problem.nodes[i].size()});
     }
 }
 
 inline void require_edge(const SelectionProblem& problem, const SelectionEdge& edge) {
   const std::size_t n = problem.nodes.size();
   if (edge.from >= n || edge.to >= n || edge.from == edge.to)
-    raise(errc::bad_argument, "tq::SelectionFrontier: expected edges between two nodes below " +
-                                  std::to_string(n) + ", got " + std::to_string(edge.from) +
-                                  " and " + std::to_string(edge.to));
+    raise_expected(errc::bad_argument, "tq::SelectionFrontier",
+                   {"edges between two nodes below ", n}, {edge.from, " and ", edge.to});
   const std::size_t expected = problem.nodes[edge.from].size() * problem.nodes[edge.to].size();
   if (edge.costs.size() != expected)
-    raise(errc::shape_mismatch, "tq::SelectionFrontier: expected " + std::to_string(expected) +
-                                    " costs of an edge, got " + std::to_string(edge.costs.size()));
+    raise_expected(errc::shape_mismatch, "tq::SelectionFrontier", {expected, " costs of an edge"},
+                   {edge.costs.size()});
 }
 
 // Throws: errc::bad_argument, shape_mismatch, unsupported.
@@ -114,7 +112,7 @@ inline void require_valid(const SelectionProblem& problem) {
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const std::string node = "node " + std::to_string(i);
     if (problem.nodes[i].empty())
-      raise(errc::no_data, "tq::SelectionFrontier: expected candidates, got none for " + node);
+      raise_expected(errc::no_data, "tq::SelectionFrontier", {"candidates"}, {"none for ", node});
     for (const SelectionCost& cost : problem.nodes[i]) require_cost(cost, node);
     add_largest(problem.nodes[i], total);
   }

@@ -11,7 +11,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,17 +68,16 @@ class ParamsBuilder {
   // beside offsets.
   static void require_scale(float scale, std::size_t block) {
     if (is_held<Scale>(scale) && !(Params::has_offset && scale < 0.0f)) return;
-    raise(errc::bad_scale, std::string("tq::layouts::gguf::unpack: expected finite scales") +
-                               (Params::has_offset ? " that are not negative" : "") + ", got " +
-                               tq::detail::number_text(scale) + " in block " +
-                               std::to_string(block));
+    tq::detail::raise_expected(
+        errc::bad_scale, "tq::layouts::gguf::unpack",
+        {"finite scales", Params::has_offset ? " that are not negative" : ""},
+        {scale, " in block ", block});
   }
   // Throws: `errc::not_finite`.
   static void require_offset(float offset, std::size_t block) {
     if (is_held<Scale>(offset)) return;
-    raise(errc::not_finite, "tq::layouts::gguf::unpack: expected finite offsets, got " +
-                                tq::detail::number_text(offset) + " in block " +
-                                std::to_string(block));
+    tq::detail::raise_expected(errc::not_finite, "tq::layouts::gguf::unpack", {"finite offsets"},
+                               {offset, " in block ", block});
   }
   void add(float scale, float offset, std::int32_t zero) {
     scales_.push_back(scale);
