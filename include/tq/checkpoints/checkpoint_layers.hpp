@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -28,10 +27,9 @@ namespace tq {
 namespace detail {
 
 [[noreturn]] inline void refuse_negative_scale(float scale) {
-  raise(errc::unsupported,
-        "tq::grouped_weights_of: expected scales that are not negative, or codes whose negated "
-        "values have codes as well, got scale " +
-            number_text(scale));
+  raise_expected(errc::unsupported, "tq::grouped_weights_of",
+                 {"scales that are not negative, or codes whose negated values have codes as well"},
+                 {"scale ", scale});
 }
 
 // The packed code of the negated value of each packed code; itself where there is none.
@@ -111,9 +109,8 @@ template <Backend B = default_backend>
   constexpr const char* function = "tq::byte_weights_of";
   detail::require_checkpoint_tensor(function, weight);
   if (!weight.input_order.empty())
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected inputs in their own order, got "
-                                 "groups that are no neighbours");
+    detail::raise_expected(errc::unsupported, function, {"inputs in their own order"},
+                           {"groups that are no neighbours"});
   if (weight.factors.empty())
     return byte_weights_of<byte_integers, checkpoint_scales, B>(weight.tensor);
   EncodedTensor folded = weight.tensor;
@@ -137,8 +134,9 @@ template <Backend B = default_backend>
                                                        const ConstTensorView& x) {
   const Shape& shape = weight.tensor.shape;
   if (x.shape().rank() != 2 || shape.rank() != 2 || x.shape()[1] != shape[1])
-    raise(errc::shape_mismatch, "tq::activations_of: expected rows of the inputs of weights " +
-                                    to_string(shape) + ", got shape " + to_string(x.shape()));
+    detail::raise_expected(errc::shape_mismatch, "tq::activations_of",
+                           {"rows of the inputs of weights ", shape.extents()},
+                           {"shape ", x.shape().extents()});
   const std::vector<std::size_t>& order = weight.input_order;
   if (!order.empty())
     detail::require_size("tq::activations_of", "an input order", shape[1], order.size());

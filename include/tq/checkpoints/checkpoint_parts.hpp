@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,8 +31,9 @@ class CheckpointParts {
   [[nodiscard]] Tensor tensor(const char* role) const {
     const auto found = weight_.parts.find(role);
     if (found == weight_.parts.end())
-      raise(errc::bad_argument, "tq::io::load_checkpoint: " + weight_.name +
-                                    ": expected a tensor of its " + role + ", got none");
+      tq::detail::raise_text(errc::bad_argument,
+                             {"tq::io::load_checkpoint: ", weight_.name,
+                              ": expected a tensor of its ", role, ", got none"});
     Tensor all = read_(found->second);
     const bool is_stack = weight_.experts != 0 && all.shape.size() == 3;  // else read as a matrix
     return is_stack ? matrix_of(std::move(all)) : all;

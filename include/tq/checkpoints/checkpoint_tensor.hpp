@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -65,9 +64,9 @@ inline void require_checkpoint_tensor(const char* function, const CheckpointTens
   std::vector<bool> is_there(inputs);
   for (const std::size_t i : weight.input_order) {
     if (i >= inputs || is_there[i])
-      raise(errc::bad_argument, std::string(function) + ": expected every input in [0, " +
-                                    std::to_string(inputs) + ") once in the input order, got " +
-                                    std::to_string(i) + (i < inputs ? " twice" : ""));
+      raise_expected(errc::bad_argument, function,
+                     {"every input in [0, ", inputs, ") once in the input order"},
+                     {i, i < inputs ? " twice" : ""});
     is_there[i] = true;
   }
 }
@@ -81,9 +80,8 @@ void for_each_parameter(const char* function, const EncodedTensor& t, F&& f) {
   if (block.size() >= t.shape.size()) return f(std::size_t{0}, std::size_t{0}, t.shape.size());
   const std::size_t size = block[block.rank() - 1];
   if (block.size() != size)
-    raise(errc::unsupported, std::string(function) +
-                                 ": expected parameters of neighbours along the last axis, got " +
-                                 to_string(t.spec));
+    raise_expected(errc::unsupported, function, {"parameters of neighbours along the last axis"},
+                   {to_string(t.spec)});
   for_each_block(Lines(t.shape, size), size, f);
 }
 

@@ -119,12 +119,11 @@ struct Gptq {
     // Symmetric weights have zero points of half the range, and no others do everywhere.
     constexpr std::int32_t half = 1 << (T::bits - 1);
     if (std::ranges::all_of(zeros, [](std::int32_t z) { return z == half + 1; }))
-      raise(errc::unsupported,
-            "tq::io::load_checkpoint: expected zero points of checkpoint_format gptq, got qzeros "
-            "of " +
-                std::to_string(half) +
-                " everywhere, as gptq_v2 has them of symmetric weights; "
-                "quantize_config.json or config.json beside the file says which");
+      tq::detail::raise_expected(
+          errc::unsupported, "tq::io::load_checkpoint", {"zero points of checkpoint_format gptq"},
+          {"qzeros of ", half,
+           " everywhere, as gptq_v2 has them of symmetric weights; quantize_config.json or "
+           "config.json beside the file says which"});
   }
 };
 

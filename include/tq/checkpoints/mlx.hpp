@@ -115,10 +115,8 @@ struct Mlx {
                          std::vector<float> biases) {
     for (std::size_t i = 0; i < scales.size(); ++i) {
       if (scales[i] == 0)
-        raise(errc::bad_scale,
-              "tq::io::load_checkpoint: expected scales other than 0, got 0 for "
-              "group " +
-                  std::to_string(i));
+        tq::detail::raise_expected(errc::bad_scale, "tq::io::load_checkpoint",
+                                   {"scales other than 0"}, {"0 for group ", i});
       if (scales[i] > 0) continue;
       out.factors.resize(scales.size(), 1.0f);
       out.factors[i] = -1.0f;

@@ -131,9 +131,9 @@ struct ScaledFloat8 {
   static void require_scales(const std::vector<float>& scales) {
     for (std::size_t i = 0; i < scales.size(); ++i)
       if (!(scales[i] >= 0) || !detail::is_finite(scales[i]))
-        raise(errc::bad_scale,
-              "tq::io::load_checkpoint: expected finite scales that are not negative, got " +
-                  detail::number_text(scales[i]) + " for block " + std::to_string(i));
+        tq::detail::raise_expected(errc::bad_scale, "tq::io::load_checkpoint",
+                                   {"finite scales that are not negative"},
+                                   {scales[i], " for block ", i});
   }
 
   static void fill(io::CheckpointCandidate& found, const io::TensorInfo& t) {

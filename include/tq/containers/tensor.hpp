@@ -82,11 +82,11 @@ namespace detail {
 [[nodiscard]] inline std::size_t checked_count(const char* where, const Tensor& t) {
   const std::optional<std::uint64_t> size = storage_bytes(t.dtype, t.shape);
   if (!size || *size != t.bytes.size())
-    raise(errc::shape_mismatch,
-          std::string(where) + ": " + t.name + ": expected " +
-              (size ? std::to_string(*size) + " bytes" : std::string("a shape of whole bytes")) +
-              " for " + std::string(to_string(t.dtype)) + " " + shape_text(t.shape) + ", got " +
-              std::to_string(t.bytes.size()) + " bytes");
+    tq::detail::raise_text(
+        errc::shape_mismatch,
+        {where, ": ", t.name, ": expected ",
+         size ? std::to_string(*size) + " bytes" : std::string("a shape of whole bytes"), " for ",
+         to_string(t.dtype), " ", shape_text(t.shape), ", got ", t.bytes.size(), " bytes"});
   return static_cast<std::size_t>(*element_count(t.shape));
 }
 
@@ -97,10 +97,9 @@ namespace detail {
 
 inline void require_bytes(const char* where, DType dtype, std::size_t count, std::size_t got) {
   if (bytes_of(dtype, count) != got)
-    raise(errc::shape_mismatch, std::string(where) + ": expected " +
-                                    std::to_string(bytes_of(dtype, count)) + " bytes for " +
-                                    std::to_string(count) + " elements of " +
-                                    std::string(to_string(dtype)) + ", got " + std::to_string(got));
+    tq::detail::raise_expected(
+        errc::shape_mismatch, where,
+        {bytes_of(dtype, count), " bytes for ", count, " elements of ", to_string(dtype)}, {got});
 }
 
 // Whether bytes are the little-endian codes that a kernel reads and writes.
@@ -165,7 +164,7 @@ void narrow_half(std::span<const float> values, std::byte* to) {
 }
 
 [[noreturn]] inline void refuse_complex(const std::string& where, DType dtype) {
-  raise(errc::unsupported, where + ": expected a real type, got " + std::string(to_string(dtype)));
+  tq::detail::raise_expected(errc::unsupported, where, {"a real type"}, {to_string(dtype)});
 }
 
 }  // namespace detail
@@ -173,9 +172,9 @@ void narrow_half(std::span<const float> values, std::byte* to) {
 /// The extents as a `tq::Shape`. Throws: `errc::rank_too_large` beyond `tq::max_rank`.
 [[nodiscard]] inline Shape tensor_shape(const Tensor& tensor) {
   if (tensor.shape.size() > std::size_t{max_rank})
-    raise(errc::rank_too_large, "tq::io::tensor_shape: " + tensor.name +
-                                    ": expected a rank of at most " + std::to_string(max_rank) +
-                                    ", got " + std::to_string(tensor.shape.size()));
+    tq::detail::raise_text(errc::rank_too_large,
+                           {"tq::io::tensor_shape: ", tensor.name, ": expected a rank of at most ",
+                            max_rank, ", got ", tensor.shape.size()});
   return Shape(std::span<const std::size_t>(tensor.shape));
 }
 
@@ -247,9 +246,8 @@ void from_float32(std::span<const float> values, DType dtype, std::span<std::byt
     case DType::f8_e5m2fnuz:
       return detail::narrow<std::uint8_t>(values, out.data(), &detail::narrowed<float8_e5m2fnuz>);
     default:
-      raise(errc::unsupported,
-            "tq::io::from_float32: expected F16, BF16, F32, F64 or float8, got " +
-                std::string(to_string(dtype)));
+      tq::detail::raise_expected(errc::unsupported, "tq::io::from_float32",
+                                 {"F16, BF16, F32, F64 or float8"}, {to_string(dtype)});
   }
 }
 
@@ -297,9 +295,9 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> values(const Tensor& tensor) {
   if (tensor.dtype != dtype_of<T>::value)
-    raise(errc::bad_argument, "tq::io::values: " + tensor.name + ": expected " +
-                                  std::string(to_string(dtype_of<T>::value)) + ", got " +
-                                  std::string(to_string(tensor.dtype)));
+    tq::detail::raise_text(errc::bad_argument,
+                           {"tq::io::values: ", tensor.name, ": expected ",
+                            to_string(dtype_of<T>::value), ", got ", to_string(tensor.dtype)});
   const std::size_t count = detail::checked_count("tq::io::values", tensor);
   std::vector<T> out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = load_le<T>(tensor.bytes.data() + i * sizeof(T));

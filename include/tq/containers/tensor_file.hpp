@@ -131,9 +131,9 @@ class TensorFile {
   /// another tensor; `errc::io_failure`.
   [[nodiscard]] std::vector<std::uint8_t> read_blocks(const std::string& name) const {
     if (find_blocks(name) == nullptr)
-      raise(errc::unknown_name,
-            "tq::io::TensorFile::read_blocks: " +
-                detail::expected_got("a tensor in blocks of GGUF", detail::shown(name)));
+      tq::detail::raise_text(errc::unknown_name, {"tq::io::TensorFile::read_blocks: ",
+                                                  detail::expected_got("a tensor in blocks of GGUF",
+                                                                       detail::shown(name))});
     return std::get<GgufTensors>(contents_->reader).read_stored(name);
   }
 
@@ -161,11 +161,12 @@ class TensorFile {
   /// The same of an entry of `tensors()`.
   void read_range(const TensorInfo& info, std::uint64_t offset, std::span<std::byte> out) {
     if (offset > info.size_bytes || out.size() > info.size_bytes - offset)
-      raise(errc::bad_argument,
-            "tq::io::TensorFile::read_range: " + detail::shown(info.name) + ": " +
-                detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
-                                     std::to_string(out.size()) + " bytes") +
-                ", at offset " + std::to_string(offset));
+      tq::detail::raise_text(
+          errc::bad_argument,
+          {"tq::io::TensorFile::read_range: ", detail::shown(info.name), ": ",
+           detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
+                                std::to_string(out.size()) + " bytes"),
+           ", at offset ", offset});
     std::visit(
         [&](const auto& r) {
           if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
@@ -190,11 +191,12 @@ class TensorFile {
   void read_raw(const OtherMember& other, std::uint64_t offset, std::span<std::byte> out) const {
     const std::uint64_t size = other.raw ? other.raw->size_bytes : 0;
     if (offset > size || out.size() > size - offset)
-      raise(errc::bad_argument,
-            "tq::io::TensorFile::read_raw: " + detail::shown(other.name) + ": " +
-                detail::expected_got("a range inside " + std::to_string(size) + " bytes",
-                                     std::to_string(out.size()) + " bytes") +
-                ", at offset " + std::to_string(offset));
+      tq::detail::raise_text(
+          errc::bad_argument,
+          {"tq::io::TensorFile::read_raw: ", detail::shown(other.name), ": ",
+           detail::expected_got("a range inside " + std::to_string(size) + " bytes",
+                                std::to_string(out.size()) + " bytes"),
+           ", at offset ", offset});
     if (out.empty()) return;
     if (const auto* const r = std::get_if<SafetensorsReader>(&contents_->reader))
       return r->source().read(other.raw->offset + offset, out);
@@ -206,9 +208,9 @@ class TensorFile {
  private:
   static void require_name(const NpyReader& reader, const std::string& name) {
     if (name != reader.info().name)
-      raise(errc::unknown_name, "tq::io::TensorFile: expected tensor " +
-                                    detail::shown(reader.info().name) + ", got " +
-                                    detail::shown(name));
+      tq::detail::raise_expected(errc::unknown_name, "tq::io::TensorFile",
+                                 {"tensor ", detail::shown(reader.info().name)},
+                                 {detail::shown(name)});
   }
 
   template <class Read>

@@ -35,9 +35,9 @@ class ActivationRanges {
   explicit ActivationRanges(Map all) : all_(std::move(all)) {
     for (const auto& [name, range] : all_)
       if (!(range.abs_max >= 0) || !std::isfinite(range.abs_max))
-        raise(errc::not_finite, "tq::ActivationRanges: expected finite activations of " +
-                                    io::shown(name) + ", got a largest magnitude of " +
-                                    detail::number_text(range.abs_max));
+        detail::raise_expected(errc::not_finite, "tq::ActivationRanges",
+                               {"finite activations of ", io::shown(name)},
+                               {"a largest magnitude of ", range.abs_max});
   }
   /// Reads activations [..., inputs] from the files that `Hessians::of_activations` takes.
   /// Throws: as that; `errc::not_finite`, naming the layer.

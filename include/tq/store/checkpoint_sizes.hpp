@@ -69,8 +69,9 @@ class CheckpointSizes {
   [[nodiscard]] const F& scheme_of(const SelectedPrecision& layer) const {
     const auto found = schemes_.find(layer.choice.scheme);
     if (found == schemes_.end())
-      raise(errc::unknown_name, "tq::CheckpointSizes: expected one of the schemes for " +
-                                    layer.name + ", got \"" + layer.choice.scheme + "\"");
+      detail::raise_expected(errc::unknown_name, "tq::CheckpointSizes",
+                             {"one of the schemes for ", layer.name},
+                             {detail::in_quotes(layer.choice.scheme)});
     return found->second;
   }
 

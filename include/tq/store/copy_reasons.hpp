@@ -54,9 +54,8 @@ namespace tq::store {
 /// Throws: `errc::bad_argument` where tq quantized a tensor of the model. `file` is its name.
 inline void require_unquantized(const ModelContents& model, const std::string& file) {
   if (model.is_quantized())
-    raise(errc::bad_argument, file +
-                                  ": expected a model that is not quantized yet, got one quantized "
-                                  "by tq; tq dequantize turns it back");
+    tq::detail::raise_expected(errc::bad_argument, file, {"a model that is not quantized yet"},
+                               {"one quantized by tq; tq dequantize turns it back"});
 }
 
 }  // namespace tq::store

@@ -64,11 +64,11 @@ inline std::string_view take_number(std::string_view& text) {
     if (io::is_hidden(name)) ++hidden;
     else files.push_back(at->path());
   }
-  if (code) raise(errc::io_failure, folder.string() + ": " + code.message());
+  if (code) tq::detail::raise_text(errc::io_failure, {folder.string(), ": ", code.message()});
   if (files.empty())
-    raise(errc::no_data, folder.string() +
-                             ": expected .npy, .npz or .safetensors files in the folder, got none" +
-                             io::hidden_text(hidden));
+    tq::detail::raise_expected(errc::no_data, folder.string(),
+                               {".npy, .npz or .safetensors files in the folder"},
+                               {"none", io::hidden_text(hidden)});
   std::sort(files.begin(), files.end(),
             [](const std::filesystem::path& a, const std::filesystem::path& b) {
               return comes_before(a.filename().string(), b.filename().string());

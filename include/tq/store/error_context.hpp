@@ -5,7 +5,6 @@
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -20,7 +19,7 @@ decltype(auto) in_context(Before&& before, F&& f) {
   try {
     return std::forward<F>(f)();
   } catch (const error& e) {
-    raise(e.code(), before() + ": " + e.what());
+    tq::detail::raise_text(e.code(), {before(), ": ", e.what()});
   }
 #else
   static_cast<void>(before);

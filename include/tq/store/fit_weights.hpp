@@ -6,8 +6,6 @@
 #include <tq/error.hpp>
 #include <tq/scheme/piece_coder.hpp>
 
-#include <string>
-
 namespace tq::store {
 
 /// Makes the parameters of a `PieceCoder`. Throws: as `PieceCoder::fit`; an error about values that
@@ -18,7 +16,7 @@ void fit_weights(Coder& coder, bool allow_nonfinite) {
     coder.fit(allow_nonfinite ? NonFinite::skip : NonFinite::raise);
   } catch (const error& e) {
     if (e.code() != errc::not_finite) throw;
-    raise(e.code(), std::string(e.what()) + "; `exclude` it, or `allow_nonfinite`");
+    tq::detail::raise_text(e.code(), {e.what(), "; `exclude` it, or `allow_nonfinite`"});
   }
 }
 

@@ -213,8 +213,8 @@ inline GgufMix gguf_mix(const std::string& name) {
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   if (std::ranges::find(names, lower) == names.end())
-    raise(errc::unknown_name, "tq::gguf_mix: expected one of " + joined_names(names) + ", got " +
-                                  io::shown(name) + did_you_mean(lower, names));
+    detail::raise_expected(errc::unknown_name, "tq::gguf_mix", {"one of ", joined_names(names)},
+                           {io::shown(name), did_you_mean(lower, names)});
   return reader.shipped(lower);
 }
 

@@ -120,9 +120,9 @@ class GgufRuleMaker {
 [[nodiscard]] inline io::Json gguf_mix_json(const GgufMeasurement& measured,
                                             const PrecisionSelection& selection) {
   if (selection.nodes.size() != measured.kept.size())
-    raise(errc::shape_mismatch, "tq::gguf_mix_json: expected a selection of " +
-                                    std::to_string(measured.kept.size()) + " weights, got " +
-                                    std::to_string(selection.nodes.size()));
+    detail::raise_expected(errc::shape_mismatch, "tq::gguf_mix_json",
+                           {"a selection of ", measured.kept.size(), " weights"},
+                           {selection.nodes.size()});
   store::detail::GgufRuleMaker maker;
   std::map<layouts::gguf::Type, std::uint64_t> weights;
   for (std::size_t i = 0; i < selection.nodes.size(); ++i) {
@@ -131,8 +131,8 @@ class GgufRuleMaker {
     if (node.choice.scheme != float_scheme) {
       const layouts::gguf::TypeInfo* const info = layouts::gguf::find_type(node.choice.scheme);
       if (info == nullptr)
-        raise(errc::unknown_name, "tq::gguf_mix_json: expected a type of GGUF files, got \"" +
-                                      node.choice.scheme + "\"");
+        detail::raise_expected(errc::unknown_name, "tq::gguf_mix_json", {"a type of GGUF files"},
+                               {detail::in_quotes(node.choice.scheme)});
       type = info->type;
     }
     maker.add(node.name, type);

@@ -148,11 +148,11 @@ class HessianFile {
   }
   void require(const std::string& name) const {
     if (!contains(name))
-      raise(errc::unknown_name, path_.string() + ": expected the name of a Hessian, got " +
-                                    io::shown(name) + did_you_mean(name, names_));
+      detail::raise_expected(errc::unknown_name, path_.string(), {"the name of a Hessian"},
+                             {io::shown(name), did_you_mean(name, names_)});
   }
   [[noreturn]] void refuse(const std::string& text) const {
-    raise(errc::malformed, path_.string() + ": " + text);
+    detail::raise_text(errc::malformed, {path_.string(), ": ", text});
   }
   template <class T>
   [[nodiscard]] std::vector<T> part(io::TensorFile& reader, const std::string& name) const {

@@ -132,8 +132,8 @@ class Hessians {
 
   void require(const std::string& name) const {
     if (!contains(name))
-      raise(errc::unknown_name, "tq::Hessians: expected the name of a Hessian, got " +
-                                    io::shown(name) + did_you_mean(name, names_));
+      detail::raise_expected(errc::unknown_name, "tq::Hessians", {"the name of a Hessian"},
+                             {io::shown(name), did_you_mean(name, names_)});
   }
 
   std::vector<std::string> names_;

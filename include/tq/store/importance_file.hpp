@@ -81,8 +81,8 @@ class ImportanceCursor {
     return out;
   }
   [[noreturn]] void refuse(const std::string& expected, const std::string& got) const {
-    raise(errc::malformed, source_.name() + ": expected " + expected + ", got " + got +
-                               " at byte " + std::to_string(at_));
+    tq::detail::raise_expected(errc::malformed, source_.name(), {expected},
+                               {got, " at byte ", at_});
   }
 
  private:
@@ -110,12 +110,12 @@ struct ReadImportance {
   void add(const std::string& file, const std::string& name, ImportanceSums::Weight weight) {
     for (const double sum : weight.sums)
       if (!(std::isfinite(sum) && sum >= 0))
-        raise(errc::malformed, file + ": weight " + io::shown(name) +
-                                   ": expected finite numbers of at least 0, got " +
-                                   std::to_string(sum));
+        tq::detail::raise_text(errc::malformed,
+                               {file, ": weight ", io::shown(name),
+                                ": expected finite numbers of at least 0, got ", std::to_string(sum)});
     if (!sums.weights.emplace(name, std::move(weight)).second)
-      raise(errc::malformed,
-            file + ": expected every weight once, got " + io::shown(name) + " twice");
+      tq::detail::raise_expected(errc::malformed, file, {"every weight once"},
+                                 {io::shown(name), " twice"});
   }
 };
 
@@ -143,9 +143,9 @@ struct ReadImportance {
 [[nodiscard]] inline std::vector<float> importance_numbers(const io::GgufReader& file,
                                                            const io::GgufTensor& tensor) {
   if (tensor.type != layouts::gguf::Type::f32)
-    raise(errc::malformed, file.file_name() + ": tensor " + io::shown(tensor.name) +
-                               ": expected f32, got " +
-                               std::string(layouts::gguf::info_of(tensor.type).name));
+    tq::detail::raise_text(errc::malformed,
+                           {file.file_name(), ": tensor ", io::shown(tensor.name),
+                            ": expected f32, got ", layouts::gguf::info_of(tensor.type).name});
   return io::to_float32(file.read(tensor.name));
 }
 
@@ -154,8 +154,9 @@ struct ReadImportance {
   std::vector<std::uint64_t> out;
   for (const float count : importance_numbers(file, tensor)) {
     if (!(count >= 0.0f && count <= 0x1p53f))
-      raise(errc::malformed, file.file_name() + ": tensor " + io::shown(tensor.name) +
-                                 ": expected counts of 0 to 2^53, got " + std::to_string(count));
+      tq::detail::raise_text(errc::malformed,
+                             {file.file_name(), ": tensor ", io::shown(tensor.name),
+                              ": expected counts of 0 to 2^53, got ", count});
     out.push_back(static_cast<std::uint64_t>(std::llround(count)));
   }
   return out;
@@ -183,9 +184,9 @@ struct ReadImportance {
     std::vector<std::uint64_t> counts =
         importance_counts(file, file.info(name + std::string(importance_counts_ending)));
     if (counts.empty() || sums.size() % counts.size() != 0)
-      raise(errc::malformed, file.file_name() + ": weight " + io::shown(name) +
-                                 ": expected sums for each of " + std::to_string(counts.size()) +
-                                 " counts, got " + std::to_string(sums.size()));
+      tq::detail::raise_text(errc::malformed, {file.file_name(), ": weight ", io::shown(name),
+                                               ": expected sums for each of ", counts.size(),
+                                               " counts, got ", sums.size()});
     out.add(file.file_name(), name, {{sums.begin(), sums.end()}, std::move(counts)});
   }
   return out;

@@ -88,11 +88,10 @@ inline void ImportanceSums::merge(const ImportanceSums& other) {
     Weight& ours = place->second;
     Weight more = theirs;
     if (!store::detail::align_importance(ours, more))
-      raise(errc::shape_mismatch, "tq::ImportanceSums::merge: weight " + io::shown(name) +
-                                      ": expected " + std::to_string(ours.sums.size()) +
-                                      " sums and " + std::to_string(ours.counts.size()) +
-                                      " counts, got " + std::to_string(theirs.sums.size()) +
-                                      " and " + std::to_string(theirs.counts.size()));
+      detail::raise_text(errc::shape_mismatch,
+                         {"tq::ImportanceSums::merge: weight ", io::shown(name), ": expected ",
+                          ours.sums.size(), " sums and ", ours.counts.size(), " counts, got ",
+                          theirs.sums.size(), " and ", theirs.counts.size()});
     for (std::size_t i = 0; i < more.sums.size(); ++i) ours.sums[i] += more.sums[i];
     for (std::size_t i = 0; i < more.counts.size(); ++i) ours.counts[i] += more.counts[i];
   }

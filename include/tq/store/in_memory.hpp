@@ -9,17 +9,16 @@
 
 #include <new>
 #include <stdexcept>
-#include <string>
 
 namespace tq::store {
 
 /// Throws: `errc::unsupported`: memory does not suffice for the tensor.
 [[noreturn]] inline void out_of_memory(const StoredTensor& tensor) {
-  raise(errc::unsupported, "tensor " + io::shown(tensor.name) + ": expected memory for " +
-                               std::string(to_string(tensor.dtype)) + " " +
-                               io::shape_text(tensor.shape) + ", " +
-                               std::to_string(tensor.plain_bytes()) +
-                               " bytes, and for what is made of it, got too little");
+  tq::detail::raise_text(
+      errc::unsupported,
+      {"tensor ", io::shown(tensor.name), ": expected memory for ", to_string(tensor.dtype), " ",
+       io::shape_text(tensor.shape), ", ", tensor.plain_bytes(),
+       " bytes, and for what is made of it, got too little"});
 }
 
 /// Calls f(). Throws: as f; `out_of_memory` where memory runs out.

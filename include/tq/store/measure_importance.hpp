@@ -77,9 +77,9 @@ inline void place_importance(ImportanceSums::Weight& weight, std::size_t matrix,
                              const MeanSquares& squares) {
   const std::size_t n = squares.inputs();
   if (!weight.counts.empty() && weight.sums.size() != weight.counts.size() * n)
-    raise(errc::shape_mismatch, "expected " +
-                                    std::to_string(weight.sums.size() / weight.counts.size()) +
-                                    " inputs, as other experts have, got " + std::to_string(n));
+    tq::detail::raise_expected(
+        errc::shape_mismatch, "",
+        {weight.sums.size() / weight.counts.size(), " inputs, as other experts have"}, {n});
   if (matrix >= weight.counts.size()) {
     weight.counts.resize(matrix + 1);
     weight.sums.resize((matrix + 1) * n);
@@ -102,12 +102,12 @@ inline MeasuredImportance measure_importance(const std::vector<std::string>& dat
     const auto place = store::detail::importance_place(mapping, name);
     const auto [found, is_new] = taken.try_emplace({place.weight, place.expert}, name);
     if (!is_new)
-      raise(errc::bad_argument, "tq::measure_importance: expected activations of " +
-                                    io::shown(place.weight) + " under one name, got " +
-                                    io::shown(found->second) + " and " + io::shown(name));
+      detail::raise_expected(errc::bad_argument, "tq::measure_importance",
+                             {"activations of ", io::shown(place.weight), " under one name"},
+                             {io::shown(found->second), " and ", io::shown(name)});
     if (place.expert >= most_experts)
-      raise(errc::bad_argument, "tq::measure_importance: " + io::shown(name) +
-                                    ": expected an expert below " + std::to_string(most_experts));
+      detail::raise_text(errc::bad_argument, {"tq::measure_importance: ", io::shown(name),
+                                              ": expected an expert below ", most_experts});
     MeanSquares squares(batches.inputs(name));
     batches.for_each_piece(name, [&](const ConstTensorView& x) { squares.add(x); });
     store::naming(name, [&] {

@@ -57,9 +57,10 @@ inline constexpr std::size_t most_listed_names = 10000;
 inline void require_there(const std::filesystem::path& path) {
   std::error_code code;
   if (std::filesystem::status(path, code).type() != std::filesystem::file_type::not_found) return;
-  raise(errc::io_failure, path.string() + ": " +
-                              std::make_error_code(std::errc::no_such_file_or_directory).message() +
-                              missing_file_hint(path));
+  tq::detail::raise_text(
+      errc::io_failure,
+      {path.string(), ": ", std::make_error_code(std::errc::no_such_file_or_directory).message(),
+       missing_file_hint(path)});
 }
 
 }  // namespace tq::store

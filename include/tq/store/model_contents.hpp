@@ -57,7 +57,7 @@ namespace detail {
     if (io::is_hidden(name)) ++hidden;
     else files.push_back(at->path());
   }
-  if (code) raise(errc::io_failure, folder.string() + ": " + code.message());
+  if (code) tq::detail::raise_text(errc::io_failure, {folder.string(), ": ", code.message()});
   return files;
 }
 
@@ -90,10 +90,10 @@ namespace detail {
     got = std::to_string(files.size()) + " files ending in " + std::string(ending);
     if (!files.empty()) break;
   }
-  raise(errc::bad_argument, path.string() +
-                                ": expected a folder with one .safetensors.index.json, or one "
-                                ".safetensors file, got " +
-                                got + io::hidden_text(hidden));
+  tq::detail::raise_expected(
+      errc::bad_argument, path.string(),
+      {"a folder with one .safetensors.index.json, or one .safetensors file"},
+      {got, io::hidden_text(hidden)});
 }
 
 /// The tensors of a model file, checked against its metadata.
@@ -171,8 +171,8 @@ inline ModelContents::ModelContents(const std::filesystem::path& path)
   index_ = io::NameIndex(tensors_.size());
   for (const StoredTensor& t : tensors_)
     if (!index_.add_next(tensors_))
-      raise(errc::malformed,
-            path.string() + ": tensor " + io::shown(t.name) + " is there quantized and as it was");
+      tq::detail::raise_text(errc::malformed, {path.string(), ": tensor ", io::shown(t.name),
+                                               " is there quantized and as it was"});
 }
 
 inline std::size_t ModelContents::shard_of(const io::TensorInfo& info) const {
@@ -294,8 +294,8 @@ inline const io::TensorInfo& ModelContents::take_part(const io::Shard& shard,
     return std::string(to_string(d)) + " " + io::shape_text(s);
   };
   if (!is_there || found->dtype != dtype || found->shape != shape)
-    raise(errc::malformed, io::shown(name) + ": expected " + text(dtype, shape) + ", got " +
-                               (is_there ? text(found->dtype, found->shape) : "no such tensor"));
+    tq::detail::raise_expected(errc::malformed, io::shown(name), {text(dtype, shape)},
+                               {is_there ? text(found->dtype, found->shape) : "no such tensor"});
   taken_[place_of(*found)] = true;
   return *found;
 }
@@ -307,8 +307,8 @@ inline void ModelContents::read_metadata(const io::Shard& shard, const std::stri
   const std::int64_t number =
       fields.integer("version", 0, std::numeric_limits<std::int64_t>::max());
   if (number < 1 || number > layout_version)
-    raise(errc::unsupported, path + ": version: expected 1 to " + std::to_string(layout_version) +
-                                 ", got " + document["version"].dump());
+    tq::detail::raise_text(errc::unsupported, {path, ": version: expected 1 to ", layout_version,
+                                               ", got ", document["version"].dump()});
   const int version = static_cast<int>(number);
   const io::Json& entries = fields.at("tensors");
   if (!entries.is_object()) fields.refuse("tensors", "an object", fields.got(entries));
@@ -341,13 +341,15 @@ inline void ModelContents::read_pool(const io::Json& pool, const io::Shard& shar
   std::uint64_t end = 0;
   for (const auto& [name, kind] : names.items()) {
     if (!kind.is_number_unsigned() || kind.get<std::uint64_t>() >= kinds.size())
-      raise(errc::malformed, path + ": pool: tensor " + io::shown(name) + ": expected one of " +
-                                 std::to_string(kinds.size()) + " kinds, got " + kind.dump());
+      tq::detail::raise_text(errc::malformed,
+                             {path, ": pool: tensor ", io::shown(name), ": expected one of ",
+                              kinds.size(), " kinds, got ", kind.dump()});
     StoredTensor t = kinds[kind.get<std::size_t>()];
     t.name = name;
     t.pooled = end;
     if (t.bytes > std::numeric_limits<std::uint64_t>::max() - end)
-      raise(errc::malformed, path + ": pool: expected less than 2^64 bytes, got more");
+      tq::detail::raise_text(errc::malformed,
+                             {path, ": pool: expected less than 2^64 bytes, got more"});
     end += t.bytes;
     tensors_.push_back(std::move(t));
   }

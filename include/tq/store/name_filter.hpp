@@ -97,10 +97,10 @@ inline const std::string& NameFilter::left_out(const std::string& name) {
 
 inline std::string NameFilter::judged(const std::string& name) {
   if (name.size() > NameExpression::most_bytes)
-    raise(errc::unsupported, "tensor " + io::shown(name) + ": expected a name of at most " +
-                                 std::to_string(NameExpression::most_bytes) +
-                                 " bytes beside `include` and `exclude`, got " +
-                                 std::to_string(name.size()));
+    tq::detail::raise_text(
+        errc::unsupported,
+        {"tensor ", io::shown(name), ": expected a name of at most ", NameExpression::most_bytes,
+         " bytes beside `include` and `exclude`, got ", name.size()});
   const auto match = [&](std::vector<Pattern>& patterns) {
     bool is_matched = false;
     for (Pattern& p : patterns)
@@ -128,9 +128,10 @@ inline void NameFilter::require_matches() const {
   const auto require = [&](const std::vector<Pattern>& patterns, const char* option) {
     for (const Pattern& p : patterns)
       if (!p.has_match)
-        raise(errc::bad_argument, std::string(option) + " \"" + p.expression.text() +
-                                      "\" matches none of the " + std::to_string(names.size()) +
-                                      " tensors" + did_you_mean(p.expression.text(), names));
+        tq::detail::raise_text(
+            errc::bad_argument,
+            {option, " ", tq::detail::in_quotes(p.expression.text()), " matches none of the ",
+             names.size(), " tensors", did_you_mean(p.expression.text(), names)});
   };
   require(include_, "`include`");
   require(exclude_, "`exclude`");

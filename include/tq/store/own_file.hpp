@@ -108,10 +108,10 @@ inline void require_free_place(const std::filesystem::path& out, bool overwrite)
   if (overwrite || !std::filesystem::exists(status) || is_own(out)) return;
   if (!std::filesystem::is_symlink(status) && !std::filesystem::is_regular_file(status))
     return;  // never replaced: AtomicFile
-  raise(errc::bad_argument,
-        out.string() + ": " +
-            occupied_by(std::filesystem::is_symlink(status) ? "a symbolic link"
-                                                            : "a file that tq did not write"));
+  tq::detail::raise_text(errc::bad_argument, {out.string(), ": ",
+                                              occupied_by(std::filesystem::is_symlink(status)
+                                                              ? "a symbolic link"
+                                                              : "a file that tq did not write")});
 }
 
 }  // namespace tq::store

@@ -35,7 +35,7 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 void save(const std::filesystem::path& path, std::span<const SavedTensor> tensors,
           const io::Metadata& metadata = {}) {
   const auto refuse = [&](const std::string& text) {
-    raise(errc::bad_argument, "tq::save: " + path.string() + ": " + text);
+    detail::raise_text(errc::bad_argument, {"tq::save: ", path.string(), ": ", text});
   };
   if (path.extension() != ".safetensors")
     refuse("expected a name ending in .safetensors, got " + io::shown(path.filename().string()));

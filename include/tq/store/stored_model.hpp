@@ -207,9 +207,9 @@ const StoredTensor& BasicStoredModel<Types, ScaleTypes, B>::tensor(std::string_v
   if (const StoredTensor* const found = find(name)) return *found;
   std::vector<std::string> names;
   for (const StoredTensor& t : tensors()) names.push_back(t.name);
-  raise(errc::unknown_name, files().front().string() + ": expected the name of one of " +
-                                std::to_string(names.size()) + " tensors, got " + io::shown(name) +
-                                did_you_mean(name, names));
+  detail::raise_expected(errc::unknown_name, files().front().string(),
+                         {"the name of one of ", names.size(), " tensors"},
+                         {io::shown(name), did_you_mean(name, names)});
 }
 
 template <class Types, class ScaleTypes, Backend B>
@@ -239,7 +239,7 @@ void BasicStoredModel<Types, ScaleTypes, B>::refuse_scheme(const StoredTensor& t
   const char* const by = tensor.foreign ? " of another program" : "";
   const bool is_plain = tensor.plain != nullptr && tensor.blocks.empty();
   const char* const plain = is_plain ? ", which is not quantized" : "";
-  raise(errc::bad_argument, "expected " + expected + ", got " + tensor.scheme() + by + plain);
+  detail::raise_expected(errc::bad_argument, "", {expected}, {tensor.scheme(), by, plain});
 }
 
 template <class Types, class ScaleTypes, Backend B>

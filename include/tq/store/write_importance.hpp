@@ -49,7 +49,8 @@ namespace store::detail {
 [[nodiscard]] inline ImportanceSums::Weight stored_importance(const std::string& name,
                                                               ImportanceSums::Weight weight) {
   const auto refuse = [&](errc code, const std::string& text) {
-    raise(code, "tq::write_importance: weight " + io::shown(name) + ": expected " + text);
+    tq::detail::raise_text(code,
+                           {"tq::write_importance: weight ", io::shown(name), ": expected ", text});
   };
   if (weight.counts.empty() || weight.sums.size() % weight.counts.size() != 0)
     refuse(errc::bad_argument, "sums for each of " + std::to_string(weight.counts.size()) +
@@ -129,7 +130,8 @@ class BinaryImportance {
   void put(const std::string& name, const ImportanceSums::Weight& weight,
            std::uint32_t chunk_size) {
     const auto refuse = [&](errc code, const std::string& text) {
-      raise(code, "tq::write_importance: weight " + io::shown(name) + ": expected " + text);
+      tq::detail::raise_text(
+          code, {"tq::write_importance: weight ", io::shown(name), ": expected ", text});
     };
     if (weight.sums.size() > static_cast<std::size_t>(most))
       refuse(errc::bad_argument, "less than 2^31 sums, got " + std::to_string(weight.sums.size()));

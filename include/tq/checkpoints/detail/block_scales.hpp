@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -25,9 +24,8 @@ inline void require_blocks(const Shape& shape, std::span<const std::size_t> bloc
   for (std::size_t a = 0; a < block.size(); ++a) {
     const std::size_t b = std::min(block[a], std::max(shape[static_cast<int>(a)], std::size_t{1}));
     if (b == 0 || b > std::size_t{std::numeric_limits<int>::max()})
-      raise(errc::bad_group_size, std::string(function) + ": expected blocks from 1 to " +
-                                      std::to_string(std::numeric_limits<int>::max()) + ", got " +
-                                      std::to_string(b));
+      raise_expected(errc::bad_group_size, function,
+                     {"blocks from 1 to ", std::numeric_limits<int>::max()}, {b});
   }
 }
 

@@ -112,8 +112,8 @@ inline constexpr std::array<CompressedScheme, 15> compressed_schemes{{
     if (s.name == name) return s;
     known.append(known.empty() ? "" : ", ").append(s.name);
   }
-  raise(errc::unknown_name, "compressed-tensors: expected a scheme of " + known + ", got \"" +
-                                std::string(name) + "\"");
+  tq::detail::raise_expected(errc::unknown_name, "compressed-tensors", {"a scheme of ", known},
+                             {tq::detail::in_quotes(name)});
 }
 
 // Codes of weights or of activations.

@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,9 +39,8 @@ inline void round_scales(std::span<float> scales, io::DType dtype) {
   if (dtype == io::DType::f16)
     for (std::size_t i = 0; i < scales.size(); ++i)
       if (scales[i] > float16::format::max_finite)
-        raise(errc::bad_scale,
-              "tq::format: expected scales of at most 65504, which F16 holds, got " +
-                  number_text(scales[i]) + " for parameter " + std::to_string(i));
+        raise_expected(errc::bad_scale, "tq::format", {"scales of at most 65504, which F16 holds"},
+                       {scales[i], " for parameter ", i});
   io::round_to(scales, dtype);
   for (float& s : scales) s = std::max(s, least);
 }

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,9 +31,8 @@ template <class... Ts, class F>
 void with_width(TypeList<Ts...>, int bits, F&& f) {
   const bool is_listed = ((Ts::bits == bits && (f(std::type_identity<Ts>{}), true)) || ...);
   if (!is_listed)
-    raise(errc::unsupported,
-          "tq::io::load_checkpoint: expected codes of a width that the format has, got " +
-              std::to_string(bits) + " bits");
+    raise_expected(errc::unsupported, "tq::io::load_checkpoint",
+                   {"codes of a width that the format has"}, {bits, " bits"});
 }
 
 // The groups of a matrix [outputs, inputs]; where the group size is not known, g_idx tells it:

@@ -109,10 +109,10 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> mi
 inline void require_mlx_stacks(const WrittenModel& model) {
   for (const std::string& module : model.quantized)
     if (!before_experts(module).empty() && mlx_stack(module, model.model_type).empty())
-      raise(errc::unsupported,
-            "mlx: expected a type of model whose stacks of experts mlx-lm loads, got \"" +
-                model.model_type + "\" with " + module +
-                " (leave experts in float: exclude \\.experts\\.)");
+      tq::detail::raise_expected(errc::unsupported, "mlx",
+                                 {"a type of model whose stacks of experts mlx-lm loads"},
+                                 {tq::detail::in_quotes(model.model_type), " with ", module,
+                                  " (leave experts in float: exclude \\.experts\\.)"});
 }
 
 }  // namespace tq::io::detail

@@ -22,8 +22,7 @@ namespace tq::io::detail {
 // Throws `errc::unsupported`: what a format can hold, and what a weight has instead.
 [[noreturn]] inline void refuse_saving(std::string_view format, const std::string& expected,
                                        const std::string& got) {
-  raise(errc::unsupported,
-        std::string(format) + ": expected " + expected + " to be saved, got " + got);
+  tq::detail::raise_expected(errc::unsupported, format, {expected, " to be saved"}, {got});
 }
 
 using Bytes = std::vector<std::byte>;

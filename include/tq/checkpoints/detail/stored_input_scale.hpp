@@ -42,10 +42,10 @@ struct StoredInputScale {
   void append_to(std::vector<Tensor>& parts, const LinearWeight& layer) const {
     if (!is_stored()) return;
     if (!(layer.inputs_abs_max > 0))
-      raise(errc::bad_argument, "tq::format: " + layer.module +
-                                    ": expected the largest magnitude of its inputs above 0 for " +
-                                    std::string(name) + ", got " +
-                                    tq::detail::number_text(layer.inputs_abs_max));
+      tq::detail::raise_text(errc::bad_argument,
+                             {"tq::format: ", layer.module,
+                              ": expected the largest magnitude of its inputs above 0 for ", name,
+                              ", got ", layer.inputs_abs_max});
     const float scale = of(layer.inputs_abs_max);
     const TensorDecl declared = declaration(layer);
     parts.push_back(

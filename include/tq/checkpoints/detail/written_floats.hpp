@@ -82,9 +82,9 @@ void set_magnitude(const ConstTensorView& values, io::LinearWeight& layer) {
   const float most = largest_magnitude<B>(values);
   if (layer.set_abs_max == 0) layer.set_abs_max = most;
   if (most > layer.set_abs_max)
-    raise(errc::bad_argument, "tq::format: " + layer.module +
-                                  ": expected magnitudes up to that of its fused set, " +
-                                  number_text(layer.set_abs_max) + ", got " + number_text(most));
+    raise_text(errc::bad_argument,
+               {"tq::format: ", layer.module, ": expected magnitudes up to that of its fused set, ",
+                layer.set_abs_max, ", got ", most});
 }
 
 // E4M3 with one scale, as a file of that type stores it, for the magnitudes of a fused set.

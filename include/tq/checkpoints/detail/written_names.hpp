@@ -34,11 +34,9 @@ inline void require_distinct_names(const char* format, const WrittenModel& model
   for (const std::string& left : model.left)
     for (const std::string& module : model.quantized)
       if (module.starts_with(left))
-        raise(errc::unsupported, std::string(format) +
-                                     ": expected names of layers that engines "
-                                     "tell apart by their beginnings, got " +
-                                     left + ", which stays float, and " + module +
-                                     ", which does not");
+        tq::detail::raise_expected(errc::unsupported, format,
+                                   {"names of layers that engines tell apart by their beginnings"},
+                                   {left, ", which stays float, and ", module, ", which does not"});
 }
 
 /// "0.1.0".

@@ -32,10 +32,9 @@ struct awq {
   /// Throws: `errc::unsupported` for options that no engine runs.
   void require_valid() const {
     if (group_size != 32 && group_size != 64 && group_size != 128)
-      raise(errc::unsupported,
-            "awq: expected groups of 32, 64 or 128 inputs, which vLLM (Marlin) and mlx-lm have, "
-            "got " +
-                std::to_string(group_size));
+      tq::detail::raise_expected(
+          errc::unsupported, "awq",
+          {"groups of 32, 64 or 128 inputs, which vLLM (Marlin) and mlx-lm have"}, {group_size});
   }
 
   /// Empty where the layer fits, else the reason. Throws: as `require_valid`.

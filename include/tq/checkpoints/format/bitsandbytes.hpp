@@ -35,8 +35,8 @@ struct bitsandbytes {
   /// int8.
   void require_valid() const {
     if (type != "nf4" && type != "fp4" && type != "int8")
-      raise(errc::unknown_name,
-            "bitsandbytes: expected a type of nf4, fp4 or int8, got \"" + type + "\"");
+      tq::detail::raise_expected(errc::unknown_name, "bitsandbytes", {"a type of nf4, fp4 or int8"},
+                                 {tq::detail::in_quotes(type)});
     if (type == "int8" && is_double)
       raise(errc::unsupported,
             "bitsandbytes: expected nf4 or fp4 for double quantization, got int8");

@@ -50,19 +50,19 @@ struct compressed_tensors {
   void require_valid() const {
     const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
     if (!is_symmetric && (s.parts != Parts::packed || !s.activations.empty()))
-      raise(errc::unsupported, "compressed-tensors: expected " + scheme +
-                                   " to be symmetric, as every engine has it, got zero points");
+      tq::detail::raise_expected(errc::unsupported, "compressed-tensors",
+                                 {scheme, " to be symmetric, as every engine has it"},
+                                 {"zero points"});
     if (s.parts != Parts::packed) return;
     if (is_for_hopper() && group_size != 128)
-      raise(errc::unsupported,
-            "compressed-tensors: expected groups of 128 inputs for w4afp8, which the kernels of "
-            "vLLM have, got " +
-                std::to_string(group_size));
+      tq::detail::raise_expected(
+          errc::unsupported, "compressed-tensors",
+          {"groups of 128 inputs for w4afp8, which the kernels of vLLM have"}, {group_size});
     if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128)
-      raise(errc::unsupported,
-            "compressed-tensors: expected groups of 32, 64 or 128 inputs, or 0 for one scale for "
-            "each output, which the Marlin kernels of vLLM have, got " +
-                std::to_string(group_size));
+      tq::detail::raise_expected(errc::unsupported, "compressed-tensors",
+                                 {"groups of 32, 64 or 128 inputs, or 0 for one scale for each "
+                                  "output, which the Marlin kernels of vLLM have"},
+                                 {group_size});
   }
 
   /// Empty where the layer fits, else the reason. Throws: as `require_valid`.

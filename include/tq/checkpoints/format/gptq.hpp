@@ -35,7 +35,7 @@ struct gptq {
   /// Throws: `errc::unsupported` for options that no engine runs.
   void require_valid() const {
     const auto refuse = [](const std::string& expected, const std::string& got) {
-      raise(errc::unsupported, "gptq: expected " + expected + ", got " + got);
+      tq::detail::raise_expected(errc::unsupported, "gptq", {expected}, {got});
     };
     if (bits != 2 && bits != 3 && bits != 4 && bits != 8)
       refuse("2, 3, 4 or 8 bits, which GPTQModel packs", std::to_string(bits));

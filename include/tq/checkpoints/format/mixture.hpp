@@ -40,7 +40,7 @@ struct mixture {
   /// Throws: as F; `errc::unsupported` where no layer has a scheme.
   void require_valid() const {
     if (layers.empty())
-      raise(errc::unsupported, std::string(name) + ": expected schemes of layers, got none");
+      tq::detail::raise_expected(errc::unsupported, name, {"schemes of layers"}, {"none"});
     for (const auto& [module, scheme] : layers) scheme.require_valid();
   }
 
@@ -128,8 +128,8 @@ struct mixture {
   [[nodiscard]] const F& of(const io::LinearWeight& layer) const {
     const auto found = layers.find(layer.module);
     if (found == layers.end())
-      raise(errc::bad_argument,
-            std::string(name) + ": expected a layer with a scheme, got " + layer.module);
+      tq::detail::raise_expected(errc::bad_argument, name, {"a layer with a scheme"},
+                                 {layer.module});
     return found->second;
   }
 
@@ -141,10 +141,9 @@ struct mixture {
       const auto [at, is_new] =
           first.emplace(io::detail::scheme_set_of(module, *layer_name), module);
       if (!is_new && !(layers.at(at->second) == layers.at(module)))
-        raise(errc::unsupported, std::string(name) +
-                                     ": expected one scheme for layers that engines fuse, got two "
-                                     "for " +
-                                     at->second + " and " + module);
+        tq::detail::raise_expected(errc::unsupported, name,
+                                   {"one scheme for layers that engines fuse"},
+                                   {"two for ", at->second, " and ", module});
     }
   }
 };

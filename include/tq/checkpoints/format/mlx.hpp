@@ -39,17 +39,17 @@ struct mlx {
   /// Throws: `errc::unknown_name` for the mode; `errc::unsupported` for options without a kernel.
   void require_valid() const {
     if (mode != "affine" && mode != "mxfp4" && mode != "mxfp8" && mode != "nvfp4")
-      raise(errc::unknown_name,
-            "mlx: expected a mode of affine, mxfp4, mxfp8 or nvfp4, got \"" + mode + "\"");
+      tq::detail::raise_expected(errc::unknown_name, "mlx",
+                                 {"a mode of affine, mxfp4, mxfp8 or nvfp4"},
+                                 {tq::detail::in_quotes(mode)});
     if (mode != "affine") return;
     if ((bits < 2 || bits > 6) && bits != 8)
-      raise(errc::unsupported,
-            "mlx: expected 2, 3, 4, 5, 6 or 8 bits, which its kernels have, got " +
-                std::to_string(bits));
+      tq::detail::raise_expected(errc::unsupported, "mlx",
+                                 {"2, 3, 4, 5, 6 or 8 bits, which its kernels have"}, {bits});
     if (group_size != 32 && group_size != 64 && group_size != 128)
-      raise(errc::unsupported,
-            "mlx: expected groups of 32, 64 or 128 inputs, which its kernels have, got " +
-                std::to_string(group_size));
+      tq::detail::raise_expected(errc::unsupported, "mlx",
+                                 {"groups of 32, 64 or 128 inputs, which its kernels have"},
+                                 {group_size});
   }
 
   /// Empty where the layer fits, else the reason. Throws: as `require_valid`.
@@ -119,9 +119,9 @@ struct mlx {
     for (const mlx& s : schemes) sizes.insert(s.scheme().group_size);
     const auto is_affine = [](const mlx& s) { return s.mode == "affine"; };
     if (sizes.size() > 1 && std::ranges::any_of(schemes, is_affine))
-      raise(errc::unsupported, "mlx: expected groups of one size beside affine codes, got " +
-                                   std::to_string(*sizes.begin()) + " and " +
-                                   std::to_string(*sizes.rbegin()));
+      tq::detail::raise_expected(errc::unsupported, "mlx",
+                                 {"groups of one size beside affine codes"},
+                                 {*sizes.begin(), " and ", *sizes.rbegin()});
   }
 
   /// The same of several schemes: that of the most layers, and the others by the names that modules

@@ -34,8 +34,9 @@ struct modelopt {
   /// Throws: `errc::unknown_name` for the scheme.
   void require_valid() const {
     if (scheme != "nvfp4" && scheme != "nvfp4-w4a4" && scheme != "fp8-static")
-      raise(errc::unknown_name,
-            "modelopt: expected a scheme of nvfp4, nvfp4-w4a4, fp8-static, got \"" + scheme + "\"");
+      tq::detail::raise_expected(errc::unknown_name, "modelopt",
+                                 {"a scheme of nvfp4, nvfp4-w4a4, fp8-static"},
+                                 {tq::detail::in_quotes(scheme)});
   }
 
   /// Empty where the layer fits, else the reason. Throws: as `require_valid`.

@@ -58,10 +58,9 @@ struct mxfp4 {
   /// The value of "quantization_config". Throws: `errc::unsupported` for another type of model.
   [[nodiscard]] io::Json quantization_config(const io::WrittenModel& model) const {
     if (model.model_type != "gpt_oss")
-      raise(errc::unsupported,
-            "mxfp4: expected a model of type gpt_oss, which alone engines load "
-            "in it, got \"" +
-                model.model_type + "\" (compressed-tensors has mxfp4 too)");
+      tq::detail::raise_expected(
+          errc::unsupported, "mxfp4", {"a model of type gpt_oss, which alone engines load in it"},
+          {tq::detail::in_quotes(model.model_type), " (compressed-tensors has mxfp4 too)"});
     return {{"modules_to_not_convert",
              io::Json::array({"model.layers.*.self_attn", "model.layers.*.mlp.router",
                               "model.embed_tokens", "lm_head"})},

@@ -38,9 +38,9 @@ class ActivationBatches {
     require_once();
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (files_[i].extension() == ".gguf")
-        raise(errc::bad_argument, files_[i].string() +
-                                      ": expected .npy, .npz or .safetensors files of activations, "
-                                      "got a GGUF file");
+        tq::detail::raise_expected(errc::bad_argument, files_[i].string(),
+                                   {".npy, .npz or .safetensors files of activations"},
+                                   {"a GGUF file"});
       const io::TensorFile reader = io::open_tensor_file(files_[i]);
       bool is_used = false;
       for (const io::TensorInfo& tensor : reader.tensors()) {
@@ -51,8 +51,9 @@ class ActivationBatches {
       if (is_used) used_.push_back(files_[i]);
     }
     if (batches_.empty())
-      raise(errc::no_data, (files_.empty() ? std::string("activations") : files_.front().string()) +
-                               ": expected float tensors [..., inputs], got none");
+      tq::detail::raise_expected(
+          errc::no_data, (files_.empty() ? std::string("activations") : files_.front().string()),
+          {"float tensors [..., inputs]"}, {"none"});
   }
 
   // By the first of their batches.
@@ -106,18 +107,18 @@ class ActivationBatches {
     std::set<std::filesystem::path> seen;
     for (const std::filesystem::path& file : files_)
       if (!seen.insert(std::filesystem::weakly_canonical(file)).second)
-        raise(errc::bad_argument,
-              file.string() + ": expected every file of activations once, got it twice");
+        tq::detail::raise_expected(errc::bad_argument, file.string(),
+                                   {"every file of activations once"}, {"it twice"});
   }
   void add(const std::string& name, Batch batch) {
     std::vector<Batch>& known = batches_[name];
     if (known.empty()) names_.push_back(name);
     else if (known.front().inputs() != batch.inputs())
-      raise(errc::shape_mismatch, files_[batch.file].string() + ": tensor " +
-                                      io::shown(batch.tensor.name) + ": expected [..., " +
-                                      std::to_string(known.front().inputs()) + "], as in " +
-                                      files_[known.front().file].string() + ", got " +
-                                      io::shape_text(batch.tensor.shape));
+      tq::detail::raise_text(
+          errc::shape_mismatch,
+          {files_[batch.file].string(), ": tensor ", io::shown(batch.tensor.name),
+           ": expected [..., ", known.front().inputs(), "], as in ",
+           files_[known.front().file].string(), ", got ", io::shape_text(batch.tensor.shape)});
     known.push_back(std::move(batch));
   }
 
@@ -127,8 +128,9 @@ class ActivationBatches {
     const io::TensorInfo& now = reader.info(batch.tensor.name);
     if (now.dtype != batch.tensor.dtype || now.shape != batch.tensor.shape ||
         now.offset != batch.tensor.offset)
-      raise(errc::io_failure, files_[batch.file].string() + ": expected tensor " +
-                                  io::shown(now.name) + " as before, got another: was it written?");
+      tq::detail::raise_expected(errc::io_failure, files_[batch.file].string(),
+                                 {"tensor ", io::shown(now.name), " as before"},
+                                 {"another: was it written?"});
     return reader;
   }
 

@@ -107,8 +107,9 @@ class AlgorithmCoder final : public io::WeightCoder {
                                      std::span<const Range> seen,
                                      const Parameters& parameters) const override {
     if (x.shape().rank() != 2)
-      raise(errc::unsupported, "expected scales along rows for algorithm " + algorithm_.name +
-                                   ", got " + to_string(spec) + " of the flat tensor");
+      tq::detail::raise_expected(errc::unsupported, "",
+                                 {"scales along rows for algorithm ", algorithm_.name},
+                                 {to_string(spec), " of the flat tensor"});
     if (hessian_ != nullptr)
       tq::detail::require_weights("tq::encode_weights", x, hessian_->inputs());
     const auto stored = [&](std::span<const Range> ranges) {
@@ -153,9 +154,9 @@ class AlgorithmCoder final : public io::WeightCoder {
                                                std::span<const Range> seen,
                                                const Parameters& parameters) const {
     if (spec.scale_type == DoubleQuantized::name)
-      raise(errc::unsupported, "expected scales that stand by themselves for a search, got " +
-                                   to_string(spec) +
-                                   "; `scales` min_max of gptq takes those of ranges");
+      tq::detail::raise_expected(
+          errc::unsupported, "", {"scales that stand by themselves for a search"},
+          {to_string(spec), "; `scales` min_max of gptq takes those of ranges"});
     const WeightedSearch search(*hessian_, algorithm_.damping);
     return ranges_by(x, spec, seen, parameters, search.importances(),
                      [](Search& block, const StoredRounding&) { return block.best_range(); });

@@ -83,7 +83,7 @@ class ErasedFormat final : public AnyFormat {
                                    const io::WeightCoder* coder) const override {
     if constexpr (has_coder) return format_.quantize(layer, values, coder);
     if (coder != nullptr)
-      raise(errc::unsupported, std::string(name()) + ": expected no algorithm, got one");
+      tq::detail::raise_expected(errc::unsupported, name(), {"no algorithm"}, {"one"});
     return format_.quantize(layer, values);
   }
   bool takes_algorithms() const override { return has_coder; }

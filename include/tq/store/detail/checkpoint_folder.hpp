@@ -40,9 +40,9 @@ class CheckpointFolder {
     const std::filesystem::path file = in / "config.json";
     std::error_code code;
     if (!std::filesystem::exists(file, code))
-      raise(errc::bad_argument, in.string() +
-                                    ": expected a folder with the config.json of the "
-                                    "model, which names its layers, got none");
+      tq::detail::raise_expected(
+          errc::bad_argument, in.string(),
+          {"a folder with the config.json of the model, which names its layers"}, {"none"});
     return io::read_text(file);
   }
   [[nodiscard]] io::Json config() const {
@@ -81,8 +81,9 @@ class CheckpointFolder {
       const std::string name = at->path().filename().string();
       const bool is_weights = name.ends_with(".safetensors") && !io::is_hidden(name);
       if (is_weights && !known.contains(out_ / name))
-        raise(errc::bad_argument,
-              at->path().string() + ": expected a folder without other weights for the output");
+        tq::detail::raise_text(
+            errc::bad_argument,
+            {at->path().string(), ": expected a folder without other weights for the output"});
     }
   }
 

@@ -113,8 +113,8 @@ inline void place_tensors(CheckpointPlan& plan, LayerJobs& jobs, const AnyFormat
                                                     bool sharded) {
   validate(options.algorithm);
   if (options.algorithm.name != "rtn" && !format->takes_algorithms())
-    raise(errc::unsupported,
-          std::string(format->name()) + ": expected no algorithm, got " + options.algorithm.name);
+    tq::detail::raise_expected(errc::unsupported, format->name(), {"no algorithm"},
+                               {options.algorithm.name});
   LayerDecisions decisions(model, config, *format, options);
   CheckpointPlan plan;
   plan.model.model_type = io::served_config(config).model_type;

@@ -76,8 +76,9 @@ struct ChosenAlgorithm {
   if (problem.empty()) return {std::move(algorithm), {}};
   if (algorithm.fallback == "rtn")
     return {{}, WeightReport{.algorithm = algorithm.fallback, .is_fallback = true}};
-  raise(errc::no_data, "tensor " + io::shown(weight) + ": " + problem +
-                           "; `fallback` rounds such weights, `exclude` leaves it out");
+  tq::detail::raise_text(errc::no_data,
+                         {"tensor ", io::shown(weight), ": ", problem,
+                          "; `fallback` rounds such weights, `exclude` leaves it out"});
 }
 
 // Bytes of an algorithm at work: the Hessian, its factor and strips of rows where it takes one; and

@@ -71,7 +71,7 @@ inline constexpr std::array<std::string_view, 3> quantization_files{
     if (io::is_hidden(name) || path == "config.json" || !at->is_regular_file(ignored)) continue;
     (is_left_behind(path) ? found.left : found.copied).push_back(path);
   }
-  if (code) raise(errc::io_failure, folder.string() + ": " + code.message());
+  if (code) tq::detail::raise_text(errc::io_failure, {folder.string(), ": ", code.message()});
   std::ranges::sort(found.copied);
   std::ranges::sort(found.left);
   return found;

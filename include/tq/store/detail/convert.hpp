@@ -94,13 +94,14 @@ template <class Model>
 inline void require_quantized(const ModelContents& model, const std::string& in,
                               const ConvertOptions& options) {
   if (!model.unreadable().empty() && !options.skip_unreadable)
-    raise(errc::unsupported, in + ": " + model.unreadable() + skip_hint);
+    tq::detail::raise_text(errc::unsupported, {in, ": ", model.unreadable(), skip_hint});
   if (!model.is_described() &&
       std::none_of(model.tensors().begin(), model.tensors().end(),
                    [](const StoredTensor& t) { return t.foreign || !t.blocks.empty(); }))
-    raise(errc::bad_argument, in + ": expected a model quantized by tq, or weights as other "
-                                   "programs quantize them, got neither \"tq\" metadata nor such "
-                                   "weights");
+    tq::detail::raise_expected(
+        errc::bad_argument, in,
+        {"a model quantized by tq, or weights as other programs quantize them"},
+        {"neither \"tq\" metadata nor such weights"});
 }
 
 // A .npy file has one tensor, so tensors of types that are not read are left out.
@@ -113,8 +114,7 @@ void write_one_array(Model& model, QuantizePlan& plan, const std::string& path, 
   std::size_t count = 0;
   for (const QuantizeJob& job : all.jobs) count += job.declarations(model.contents()).size();
   if (count != 1)
-    raise(errc::bad_argument,
-          path + ": expected one tensor for a .npy file, got " + std::to_string(count));
+    tq::detail::raise_expected(errc::bad_argument, path, {"one tensor for a .npy file"}, {count});
   const QuantizeJob& job = all.jobs.front();
   in_memory(*job.source, [&] {
     if (job.is_decoded)

@@ -48,9 +48,10 @@ class Decisions {
     const std::string& left_out = filter_.left_out(t.name);
     if (!io::is_tensor_name(t.name)) {
       if (left_out.empty())
-        raise(errc::unsupported, "tensor " + io::shown(t.name) +
-                                     ": expected a name that a safetensors file can "
-                                     "have; `exclude` leaves it out");
+        tq::detail::raise_text(
+            errc::unsupported,
+            {"tensor ", io::shown(t.name),
+             ": expected a name that a safetensors file can have; `exclude` leaves it out"});
       return std::nullopt;
     }
     QuantizeJob job;
@@ -110,7 +111,7 @@ class Decisions {
         return encoding;
       });
     } catch (const error& e) {
-      raise(e.code(), std::string(e.what()) + "; `exclude` it");
+      tq::detail::raise_text(e.code(), {e.what(), "; `exclude` it"});
     }
   }
 

@@ -13,7 +13,6 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::store::detail {
@@ -58,9 +57,9 @@ class GgufBands {
     reader_->read(item, first, values_);
     for (std::size_t i = 0; i < count; ++i)
       if (!std::isfinite(values_[i]))
-        raise(errc::not_finite, std::string("expected finite values, got ") +
-                                    (std::isnan(values_[i]) ? "NaN" : "infinity") + " in element " +
-                                    std::to_string(first + i));
+        tq::detail::raise_expected(
+            errc::not_finite, "", {"finite values"},
+            {std::isnan(values_[i]) ? "NaN" : "infinity", " in element ", first + i});
   }
 
   std::unique_ptr<GgufItemReader> reader_;

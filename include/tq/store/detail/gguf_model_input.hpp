@@ -39,11 +39,10 @@ inline void require_config_file(const std::filesystem::path& model) {
   std::string meant;
   for (const std::string& name : names_in(folder))
     if (name.ends_with(".gguf") && (meant.empty() || name < meant)) meant = name;
-  raise(errc::bad_argument,
-        model.string() +
-            ": expected a model with a config.json in its folder, which the keys of a GGUF file "
-            "are made of, got none" +
-            (meant.empty() ? "" : "; did you mean \"" + (folder / meant).string() + "\"?"));
+  tq::detail::raise_expected(
+      errc::bad_argument, model.string(),
+      {"a model with a config.json in its folder, which the keys of a GGUF file are made of"},
+      {"none", meant.empty() ? "" : "; did you mean \"" + (folder / meant).string() + "\"?"});
 }
 
 inline void require_config(const ModelConfig& config, const GgufMapping& mapping) {
@@ -107,11 +106,10 @@ class GgufModelInput final : public GgufInput {
   GgufModelInput(const std::filesystem::path& path, const GgufMapping& mapping)
       : model_(path), config_(model_.files().front().parent_path() / "config.json"), path_(path) {
     if (model_.is_quantized())
-      raise(errc::bad_argument, path.string() +
-                                    ": expected a model in float, got one that tq "
-                                    "quantized; tq dequantize turns it back");
+      tq::detail::raise_expected(errc::bad_argument, path.string(), {"a model in float"},
+                                 {"one that tq quantized; tq dequantize turns it back"});
     if (!model_.unreadable().empty())
-      raise(errc::unsupported, path.string() + ": " + model_.unreadable());
+      tq::detail::raise_text(errc::unsupported, {path.string(), ": ", model_.unreadable()});
     require_config(config_, mapping);
     const std::filesystem::path folder =
         std::filesystem::weakly_canonical(model_.files().front()).parent_path();
@@ -140,15 +138,16 @@ class GgufModelInput final : public GgufInput {
       const bool is_expert = !numbers->expert.empty();
       const auto [place, is_new] = places.try_emplace(name, items.size());
       if (!is_new && !is_expert)
-        raise(errc::bad_argument, path_.string() + ": expected one tensor for " + name + ", got " +
-                                      io::shown(t.name) + " as well");
+        tq::detail::raise_expected(errc::bad_argument, path_.string(), {"one tensor for ", name},
+                                   {io::shown(t.name), " as well"});
       if (is_new) items.push_back(item_of(t, name, rule));
       if (is_expert) experts[name][std::stoul(numbers->expert)] = &t;
       return;
     }
-    raise(errc::unsupported, path_.string() + ": tensor " + io::shown(t.name) +
-                                 ": expected a name that the mapping of " + mapping.architecture +
-                                 " has, got this one; `mapping` takes a file with others");
+    tq::detail::raise_text(
+        errc::unsupported,
+        {path_.string(), ": tensor ", io::shown(t.name), ": expected a name that the mapping of ",
+         mapping.architecture, " has, got this one; `mapping` takes a file with others"});
   }
 
   [[nodiscard]] GgufItem item_of(const StoredTensor& t, const std::string& name,
@@ -160,15 +159,16 @@ class GgufModelInput final : public GgufInput {
     item.is_quantized = t.foreign != nullptr;
     item.parts = {&t};
     if (!is_quantizable(t.dtype))
-      raise(errc::unsupported, path_.string() + ": tensor " + io::shown(t.name) +
-                                   ": expected floats, got " + item.from_type);
+      tq::detail::raise_text(errc::unsupported, {path_.string(), ": tensor ", io::shown(t.name),
+                                                 ": expected floats, got ", item.from_type});
     if (!rule.heads.empty()) {
       const std::uint32_t heads = config_.count(rule.heads);
       const std::size_t rows = t.shape.empty() ? 0 : t.shape.front();
       if (heads == 0 || rows % heads != 0 || rows / heads % 2 != 0)
-        raise(errc::shape_mismatch, path_.string() + ": tensor " + io::shown(t.name) +
-                                        ": expected rows of " + std::to_string(heads) +
-                                        " heads of even size, got " + io::shape_text(t.shape));
+        tq::detail::raise_text(
+            errc::shape_mismatch,
+            {path_.string(), ": tensor ", io::shown(t.name), ": expected rows of ", heads,
+             " heads of even size, got ", io::shape_text(t.shape)});
       item.head_rows = item.unit = rows / heads;
     }
     return item;
@@ -181,10 +181,11 @@ class GgufModelInput final : public GgufInput {
     for (const auto& [number, t] : parts) {
       if (number != item.parts.size() || t->shape != item.to.shape ||
           (t->foreign != nullptr) != item.is_quantized)
-        raise(errc::shape_mismatch, path_.string() + ": tensor " + io::shown(t->name) +
-                                        ": expected expert " + std::to_string(item.parts.size()) +
-                                        " of shape " + io::shape_text(item.to.shape) + ", got " +
-                                        std::to_string(number) + " of " + io::shape_text(t->shape));
+        tq::detail::raise_text(
+            errc::shape_mismatch,
+            {path_.string(), ": tensor ", io::shown(t->name), ": expected expert ",
+             item.parts.size(), " of shape ", io::shape_text(item.to.shape), ", got ", number,
+             " of ", io::shape_text(t->shape)});
       item.parts.push_back(t);
       item.from_bytes += t->bytes;
     }

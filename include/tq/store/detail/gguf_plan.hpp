@@ -60,8 +60,8 @@ struct GgufJob {
 // is quantized, unless `requantize`.
 inline void require_quantizable(const GgufItem& item, bool requantize) {
   const auto refuse = [&](errc code, const std::string& expected, const std::string& hint) {
-    raise(code, "tensor " + io::shown(item.to.name) + ": expected " + expected + ", got " +
-                    item.from_type + hint);
+    tq::detail::raise_text(code, {"tensor ", io::shown(item.to.name), ": expected ", expected,
+                                  ", got ", item.from_type, hint});
   };
   if (!item.is_readable)
     refuse(errc::unsupported, "a type whose blocks are understood", "; `exclude` it");
@@ -117,9 +117,9 @@ inline void set_importance(GgufJob& job, const ImportanceFile& importance) {
   if (found->second.size() == wanted) {
     job.importance = found->second;
   } else if (item.to.name != "token_embd.weight") {  // whose inputs are tokens
-    raise(errc::shape_mismatch,
-          "tensor " + io::shown(item.to.name) + ": expected an importance for each of " +
-              std::to_string(wanted) + " inputs, got " + std::to_string(found->second.size()));
+    tq::detail::raise_text(errc::shape_mismatch, {"tensor ", io::shown(item.to.name),
+                                                  ": expected an importance for each of ", wanted,
+                                                  " inputs, got ", found->second.size()});
   }
 }
 

@@ -39,9 +39,9 @@ class LayerDecisions {
     for (const StoredTensor& t : model.tensors()) tensors.push_back({t.name, t.dtype, t.shape});
     const bool asks_for_head = filter_.asks_for("lm_head.weight");
     if (asks_for_head && !format.takes_head())
-      raise(errc::unsupported, std::string(format.name()) +
-                                   ": expected the head in float, as engines load it, got lm_head "
-                                   "among the layers to include");
+      tq::detail::raise_expected(errc::unsupported, format.name(),
+                                 {"the head in float, as engines load it"},
+                                 {"lm_head among the layers to include"});
     layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole(), asks_for_head);
     require_modules();
     std::map<std::string, std::pair<std::string, std::string>>
@@ -81,9 +81,9 @@ class LayerDecisions {
     const std::set<std::string> all(known.begin(), known.end());
     for (const std::string& module : format_.modules())
       if (!all.contains(module))
-        raise(errc::unknown_name, model_.files().front().string() +
-                                      ": expected the name of a layer of the model, got " +
-                                      io::shown(module) + did_you_mean(module, known));
+        tq::detail::raise_expected(errc::unknown_name, model_.files().front().string(),
+                                   {"the name of a layer of the model"},
+                                   {io::shown(module), did_you_mean(module, known)});
   }
 
   [[nodiscard]] std::string problem(const io::ModelLayer& layer,
@@ -105,8 +105,8 @@ class LayerDecisions {
     const std::string got =
         problems.empty() ? "none in its decoder blocks"
                          : problems.begin()->second.first + ": " + problems.begin()->second.second;
-    raise(errc::unsupported, model_.files().front().string() + ": expected linear layers that " +
-                                 std::string(format_.name()) + " can hold, got " + got);
+    tq::detail::raise_expected(errc::unsupported, model_.files().front().string(),
+                               {"linear layers that ", format_.name(), " can hold"}, {got});
   }
 
   const ModelContents& model_;

@@ -34,7 +34,8 @@ class ExpertStacks {
     const io::detail::ExpertName expert = *io::detail::expert_name(module);
     const std::optional<std::size_t> number = expert.index();
     if (!number)
-      raise(errc::unsupported, module + ": expected the number of an expert, got " + expert.number);
+      tq::detail::raise_expected(errc::unsupported, module, {"the number of an expert"},
+                                 {expert.number});
     layer.stack = StackPlace{stack, *number};
     stacks_[stack].numbers.insert(layer.stack->number);
     stacks_[stack].shapes.insert({layer.weight.outputs, layer.weight.inputs});
@@ -46,10 +47,9 @@ class ExpertStacks {
     const auto& [numbers, shapes, shard] = stacks_.at(layer.stack->module);
     layer.stack->count = numbers.size();
     if (*numbers.rbegin() + 1 != numbers.size() || shapes.size() != 1)
-      raise(errc::unsupported, layer.stack->module + ": expected experts 0 to " +
-                                   std::to_string(*numbers.rbegin()) + " of one shape, got " +
-                                   std::to_string(numbers.size()) + " of " +
-                                   std::to_string(shapes.size()));
+      tq::detail::raise_expected(errc::unsupported, layer.stack->module,
+                                 {"experts 0 to ", *numbers.rbegin(), " of one shape"},
+                                 {numbers.size(), " of ", shapes.size()});
   }
   // The shard for the layers of a tensor, of which `own` is the first: that of the stack's first
   // tensor.

@@ -42,8 +42,8 @@ namespace tq::store::detail {
 inline void require_finite(std::span<const float> values) {
   const float most = largest_magnitude(values);
   if (!std::isfinite(most))
-    raise(errc::not_finite,
-          std::string("expected finite values, got ") + (std::isnan(most) ? "NaN" : "infinity"));
+    tq::detail::raise_expected(errc::not_finite, "", {"finite values"},
+                               {std::isnan(most) ? "NaN" : "infinity"});
 }
 
 // Rows [begin, begin + rows) of a matrix, row-major: as they are read where they lie so, else
@@ -99,7 +99,8 @@ class LayerParts {
 
  private:
   static void require(bool holds, const std::string& expected) {
-    if (!holds) raise(errc::shape_mismatch, "expected " + expected + " from the format");
+    if (!holds)
+      tq::detail::raise_text(errc::shape_mismatch, {"expected ", expected, " from the format"});
   }
 
   // `left`: bytes of the part that are not written yet.

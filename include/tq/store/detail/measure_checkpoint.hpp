@@ -70,10 +70,9 @@ struct MeasuredFormat {
   };
   const io::QuantizedCheckpoint found = io::find_quantized(infos, read, hints);
   if (found.weights.size() != 1)
-    raise(errc::malformed,
-          "expected parts of a weight from the format, got " +
-              (found.left_alone.empty() ? std::string("none")
-                                        : found.left_alone.begin()->second.reason));
+    tq::detail::raise_expected(
+        errc::malformed, "", {"parts of a weight from the format"},
+        {found.left_alone.empty() ? std::string("none") : found.left_alone.begin()->second.reason});
   return decode(io::load_checkpoint(found.weights.front(), read));
 }
 
@@ -231,8 +230,8 @@ template <class Model>
                                                        const CheckpointOptions& options,
                                                        LayerErrors errors) {
   if (options.algorithm != WeightAlgorithm{})
-    raise(errc::unsupported,
-          "`algorithm`: expected rtn, by which layers are measured, got " + options.algorithm.name);
+    tq::detail::raise_expected(errc::unsupported, "`algorithm`",
+                               {"rtn, by which layers are measured"}, {options.algorithm.name});
   Model model(in);
   require_unquantized(model.contents(), in.string());
   std::vector<MeasuredFormat> formats = measured_formats(model, schemes, options);

@@ -68,10 +68,11 @@ struct GgufLoss {
   for (const Type type : types) {
     const std::string name(layouts::gguf::info_of(type).name);
     if (!is_gguf_target(type))
-      raise(errc::bad_argument, "tq::measure_gguf: expected types of weights, got " + name);
+      tq::detail::raise_expected(errc::bad_argument, "tq::measure_gguf", {"types of weights"},
+                                 {name});
     if (std::ranges::count(types, type) != 1)
-      raise(errc::bad_argument,
-            "tq::measure_gguf: expected each type once, got " + name + " twice");
+      tq::detail::raise_expected(errc::bad_argument, "tq::measure_gguf", {"each type once"},
+                                 {name, " twice"});
   }
   return types;
 }

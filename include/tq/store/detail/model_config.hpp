@@ -54,7 +54,7 @@ class ModelConfig {
     return value->get<double>();
   }
   [[noreturn]] void refuse(const std::string& expected, const std::string& got) const {
-    raise(errc::unsupported, path_ + ": expected " + expected + ", got " + got);
+    tq::detail::raise_expected(errc::unsupported, path_, {expected}, {got});
   }
 
  private:

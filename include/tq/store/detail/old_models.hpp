@@ -71,7 +71,7 @@ inline void OldModels::remove_indexes() const {
   for (const std::filesystem::path& index : indexes) {
     std::error_code code;
     std::filesystem::remove(index, code);
-    if (code) raise(errc::io_failure, index.string() + ": " + code.message());
+    if (code) tq::detail::raise_text(errc::io_failure, {index.string(), ": ", code.message()});
   }
   if (!indexes.empty()) io::sync_folder(indexes.front().parent_path());
 }
@@ -118,7 +118,8 @@ inline OldModels old_models(const QuantizeTarget& target, const QuantizePlan& pl
 inline void require_no_old_models(const OldModels& old, const QuantizeTarget& target) {
   for (const std::filesystem::path& index : old.indexes)
     if (!target.is_sharded || index != target.path())
-      raise(errc::bad_argument, index.string() + ": " + occupied_by("the index of another model"));
+      tq::detail::raise_text(errc::bad_argument,
+                             {index.string(), ": ", occupied_by("the index of another model")});
 }
 
 }  // namespace tq::store::detail

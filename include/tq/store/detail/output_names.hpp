@@ -46,8 +46,9 @@ class NamesInFolder {
 
  private:
   [[noreturn]] static void refuse(const std::string& who, const std::string& other) {
-    raise(errc::bad_argument,
-          who + ": expected a name of its own in the folder of the output, got that of " + other);
+    tq::detail::raise_expected(errc::bad_argument, who,
+                               {"a name of its own in the folder of the output"},
+                               {"that of ", other});
   }
 
   std::map<std::string, std::string> names_;
@@ -58,8 +59,8 @@ inline void require_no_temporary_name(const std::string& shard, const std::strin
   for (std::string_view rest = lower; !rest.empty();) {
     const std::size_t slash = rest.find('/');
     if (io::detail::is_temporary_name(rest.substr(0, slash)))
-      raise(errc::bad_argument,
-            who + ": expected another name than that of a temporary file of tq");
+      tq::detail::raise_text(errc::bad_argument,
+                             {who, ": expected another name than that of a temporary file of tq"});
     rest = slash == rest.npos ? std::string_view() : rest.substr(slash + 1);
   }
 }
@@ -76,8 +77,9 @@ inline void require_distinct_names(const std::vector<std::string>& shards,
     const std::string who = "shard " + io::shown(shard);
     require_no_temporary_name(shard, who);
     if (lower_case(shard).ends_with(".index.json"))
-      raise(errc::bad_argument,
-            who + ": expected a name that does not end as that of an index, .index.json");
+      tq::detail::raise_text(
+          errc::bad_argument,
+          {who, ": expected a name that does not end as that of an index, .index.json"});
     outputs.add(shard, who);
     notes.add(shard + ".json", who);
   }

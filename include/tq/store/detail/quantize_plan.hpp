@@ -72,16 +72,18 @@ inline void require_different_names(const ModelContents& model,
       for (io::TensorDecl& part : job.declarations(model)) {
         const auto [found, is_new] = index.emplace(std::move(part.name), &job);
         if (!is_new)
-          raise(errc::bad_argument, "tensors " + io::shown(found->second->source->name) + " and " +
-                                        io::shown(job.source->name) + " would both be stored as " +
-                                        io::shown(found->first) + remedy);
+          tq::detail::raise_text(errc::bad_argument,
+                                 {"tensors ", io::shown(found->second->source->name), " and ",
+                                  io::shown(job.source->name), " would both be stored as ",
+                                  io::shown(found->first), remedy});
       }
   for (const OutputShard& shard : shards)
     for (const io::OtherMember* other : shard.raw)
       if (const auto found = index.find(other->name); found != index.end())
-        raise(errc::bad_argument, "tensor " + io::shown(found->second->source->name) +
-                                      " would be stored as " + io::shown(other->name) +
-                                      ", which is there in a type that is not read" + remedy);
+        tq::detail::raise_text(
+            errc::bad_argument,
+            {"tensor ", io::shown(found->second->source->name), " would be stored as ",
+             io::shown(other->name), ", which is there in a type that is not read", remedy});
 }
 
 // The first of the shards that have parts of a tensor.
@@ -117,8 +119,8 @@ void add_others(QuantizePlan& plan, const ModelContents& model, bool sharded,
   for (const io::OtherMember& other : model.others())
     if (other.raw) plan.shards[sharded ? other.raw->shard : 0].raw.push_back(&other);
     else if (other.is_weight && !may_lack(other.name))
-      raise(errc::unsupported,
-            "tensor " + io::shown(other.name) + ": " + other.reason + "; " + remedy);
+      tq::detail::raise_text(errc::unsupported,
+                             {"tensor ", io::shown(other.name), ": ", other.reason, "; ", remedy});
     else plan.others.push_back(other);
 }
 
@@ -128,9 +130,10 @@ inline void require_no_blocks(const ModelContents& model, const ConvertOptions& 
   if (options.requantize) return;
   for (const StoredTensor& t : model.tensors())
     if (!t.blocks.empty())
-      raise(errc::bad_argument,
-            "tensor " + io::shown(t.name) + ": expected a model that is not quantized yet, got " +
-                t.scheme() + "; `requantize` quantizes it anew, dequantize turns it back");
+      tq::detail::raise_text(
+          errc::bad_argument,
+          {"tensor ", io::shown(t.name), ": expected a model that is not quantized yet, got ",
+           t.scheme(), "; `requantize` quantizes it anew, dequantize turns it back"});
 }
 
 // Removes shards whose tensors came to other shards.
@@ -231,8 +234,9 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
       job.copied = in_memory(t, [&] { return decoding_problem(reader, t); });
     job.is_decoded = (t.plain == nullptr || !t.blocks.empty()) && job.copied.empty();
     if (!job.copied.empty() && t.foreign && t.foreign->experts != 0)
-      raise(errc::unsupported, "tensor " + io::shown(t.name) + ": " + job.copied +
-                                   "; the other experts of its stack cannot be read without it");
+      tq::detail::raise_text(errc::unsupported,
+                             {"tensor ", io::shown(t.name), ": ", job.copied,
+                              "; the other experts of its stack cannot be read without it"});
     experts.place(job);
     const std::size_t shard = experts.shard_of(job, sharded ? first_shard(model, t) : 0);
     plan.shards[shard].jobs.push_back(std::move(job));

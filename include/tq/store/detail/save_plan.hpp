@@ -37,8 +37,8 @@ void require_whole(const SavedTensor& tensor, const Encoding& encoding) {
   const EncodedTensor& scheme = tensor.scheme();
   const io::DType dtype = tensor.stored().dtype;
   if (!is_quantizable(dtype))
-    raise(errc::bad_argument, "expected a dtype of F64, F32, F16, BF16 or float8, got " +
-                                  std::string(to_string(dtype)));
+    tq::detail::raise_expected(errc::bad_argument, "", {"a dtype of F64, F32, F16, BF16 or float8"},
+                               {to_string(dtype)});
   validate_encoding<Types, ScaleTypes>(scheme.spec);
   tq::detail::require_count("bytes of codes", encoding.layout.code_bytes, tensor.bytes().size(),
                             scheme);
@@ -50,10 +50,10 @@ inline void require_plain(const SavedTensor& tensor) {
   const StoredTensor& t = tensor.stored();
   const auto size = io::storage_bytes(t.dtype, t.shape);
   if (!size || *size != tensor.bytes().size())
-    raise(errc::shape_mismatch,
-          "expected " + (size ? std::to_string(*size) + " bytes" : "a shape of whole bytes") +
-              " for " + std::string(to_string(t.dtype)) + " " + io::shape_text(t.shape) + ", got " +
-              std::to_string(tensor.bytes().size()) + " bytes");
+    tq::detail::raise_expected(errc::shape_mismatch, "",
+                               {size ? std::to_string(*size) + " bytes" : "a shape of whole bytes",
+                                " for ", to_string(t.dtype), " ", io::shape_text(t.shape)},
+                               {tensor.bytes().size(), " bytes"});
 }
 
 // The tensors of the file, and the bytes of each.
@@ -143,9 +143,10 @@ class SavePlan {
   void declare(std::size_t i, const StoredPart* part, io::TensorDecl declaration) {
     const auto [found, is_new] = places_.try_emplace(declaration.name, i, part);
     if (!is_new)
-      raise(errc::bad_argument, "tensors " + io::shown(tensors_[found->second.first].name()) +
-                                    " and " + io::shown(tensors_[i].name()) +
-                                    " would both be stored as " + io::shown(found->first));
+      tq::detail::raise_text(
+          errc::bad_argument,
+          {"tensors ", io::shown(tensors_[found->second.first].name()), " and ",
+           io::shown(tensors_[i].name()), " would both be stored as ", io::shown(found->first)});
     declarations_.push_back(std::move(declaration));
   }
 

@@ -40,10 +40,9 @@ namespace tq::store::detail {
   if (found == ranges.all().end()) found = ranges.find(tensor);
   if (found == ranges.all().end()) return std::nullopt;
   if (found->second.inputs != layer.inputs)
-    raise(errc::shape_mismatch, layer.module + ": expected activations [..., " +
-                                    std::to_string(layer.inputs) + "], got " +
-                                    io::shown(found->first) + " [..., " +
-                                    std::to_string(found->second.inputs) + "]");
+    tq::detail::raise_expected(errc::shape_mismatch, layer.module,
+                               {"activations [..., ", layer.inputs, "]"},
+                               {io::shown(found->first), " [..., ", found->second.inputs, "]"});
   return found->second.abs_max;
 }
 
@@ -67,19 +66,17 @@ namespace tq::store::detail {
         of_set = std::max(of_set.value_or(0.0f), *found);
     }
   if (layers.empty() && ranges != nullptr)
-    raise(errc::bad_argument, std::string(format.name()) +
-                                  ": expected no activations, as no layer has a scale of these, "
-                                  "got some");
+    tq::detail::raise_expected(errc::bad_argument, format.name(),
+                               {"no activations, as no layer has a scale of these"}, {"some"});
   Digest digest;
   for (WrittenLayer* layer : layers) {
     const std::optional<float>& of_set = most[input_set_of(*layer)];
     if (of_set.value_or(0.0f) == 0)
-      raise(errc::no_data, layer->weight.module +
-                               ": expected activations by its name, or that of its weight, for the "
-                               "scale that " +
-                               std::string(format.name()) + " stores, got " +
-                               (of_set ? "zeros alone" : "none") +
-                               "; `exclude` leaves it in float");
+      tq::detail::raise_expected(
+          errc::no_data, layer->weight.module,
+          {"activations by its name, or that of its weight, for the scale that ", format.name(),
+           " stores"},
+          {of_set ? "zeros alone" : "none", "; `exclude` leaves it in float"});
     layer->weight.inputs_abs_max = *of_set;
     digest.add(layer->weight.module).add(std::uint64_t{std::bit_cast<std::uint32_t>(*of_set)});
   }

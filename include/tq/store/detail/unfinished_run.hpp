@@ -95,7 +95,7 @@ class UnfinishedRun {
 inline void make_folders(const std::filesystem::path& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);
-  if (code) raise(errc::io_failure, path.string() + ": " + code.message());
+  if (code) tq::detail::raise_text(errc::io_failure, {path.string(), ": ", code.message()});
 }
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
@@ -124,7 +124,7 @@ inline std::string listed(const std::vector<std::string>& names) {
 }
 
 inline void require_done(const std::error_code& code, const std::filesystem::path& path) {
-  if (code) raise(errc::io_failure, path.string() + ": " + code.message());
+  if (code) tq::detail::raise_text(errc::io_failure, {path.string(), ": ", code.message()});
 }
 
 // Size and time of a finished shard, to see that nobody has written to it since.
@@ -186,14 +186,15 @@ inline void UnfinishedRun::remove_all_but(const std::map<std::string, io::Json>&
 inline void UnfinishedRun::take_lock() {
   lock_ = io::FileLock::take(work_ / "lock");
   if (!lock_)
-    raise(errc::io_failure, work_.string() + ": expected no other run, got one that works there");
+    tq::detail::raise_expected(errc::io_failure, work_.string(), {"no other run"},
+                               {"one that works there"});
 }
 
 // Everything else in "tq-unfinished" is removed at the end: it must be of runs, and lie there.
 inline void UnfinishedRun::require_own_folder() const {
   const auto refuse = [](const std::filesystem::path& path, const char* got) {
-    raise(errc::bad_argument,
-          path.string() + ": expected the files of an unfinished run of tq, got " + got);
+    tq::detail::raise_expected(errc::bad_argument, path.string(),
+                               {"the files of an unfinished run of tq"}, {got});
   };
   std::error_code code;
   const std::filesystem::file_status status = std::filesystem::symlink_status(work_, code);
@@ -214,8 +215,8 @@ inline void UnfinishedRun::require_own_folder() const {
 inline void UnfinishedRun::require_usable(const std::vector<std::string>& shards) const {
   const auto require = [](bool holds, const std::filesystem::path& path, const char* expected) {
     if (!holds)
-      raise(errc::io_failure,
-            path.string() + ": expected " + expected + " or a free name, got another");
+      tq::detail::raise_expected(errc::io_failure, path.string(), {expected, " or a free name"},
+                                 {"another"});
   };
   std::error_code code;
   std::vector<std::string> names = shards;
@@ -241,7 +242,8 @@ inline void UnfinishedRun::require_free(const std::vector<std::string>& shards) 
   std::vector<std::filesystem::path> files{folder_ / index_};
   for (const std::string& shard : shards) files.push_back(folder_ / shard);
   for (const std::filesystem::path& file : files)
-    if (is_there(file)) raise(errc::bad_argument, file.string() + ": " + occupied_by("a file"));
+    if (is_there(file))
+      tq::detail::raise_text(errc::bad_argument, {file.string(), ": ", occupied_by("a file")});
 }
 
 inline bool UnfinishedRun::is_same_run(bool overwrite) {
@@ -251,17 +253,19 @@ inline bool UnfinishedRun::is_same_run(bool overwrite) {
   if (change.is_none()) return true;
   if (overwrite) return false;
   if (!change.settings.empty())
-    raise(errc::bad_argument,
-          work_.string() + ": " +
-              occupied_by("shards of an unfinished run with other " + listed(change.settings)));
+    tq::detail::raise_text(
+        errc::bad_argument,
+        {work_.string(), ": ",
+         occupied_by("shards of an unfinished run with other " + listed(change.settings))});
   // Shards of what the input was before are of no use to anybody.
   if (!change.content.empty()) {
     if (is_there(work_ / "done")) dropped_ = listed(change.content);
     return false;
   }
-  raise(errc::bad_argument, work_.string() + ": " +
-                                occupied_by("shards of an unfinished run with other input") +
-                                ". It may have changed: " + listed(change.places));
+  tq::detail::raise_text(
+      errc::bad_argument,
+      {work_.string(), ": ", occupied_by("shards of an unfinished run with other input"),
+       ". It may have changed: ", listed(change.places)});
 }
 
 // The note comes after the shard: where there is one, the shard is whole, and here or, after the

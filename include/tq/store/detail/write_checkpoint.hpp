@@ -52,15 +52,15 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
         std::vector<std::size_t> shape{w.outputs, w.inputs};
         if (w.experts != 0) shape.insert(shape.begin(), w.experts);
         if (found == nullptr || !found->foreign || found->foreign->code_shape() != shape)
-          raise(errc::malformed,
-                target.path().string() + ": expected to read back " + io::shown(w.module) + " " +
-                    io::shape_text(shape) + ", got " +
-                    (found == nullptr ? "no such weight"
-                                      : found->scheme() + " " + io::shape_text(found->shape)));
+          tq::detail::raise_expected(
+              errc::malformed, target.path().string(),
+              {"to read back ", io::shown(w.module), " ", io::shape_text(shape)},
+              {found == nullptr ? "no such weight"
+                                : found->scheme() + " " + io::shape_text(found->shape)});
       }
     }
   if (!written.unreadable().empty())
-    raise(errc::malformed, target.path().string() + ": " + written.unreadable());
+    tq::detail::raise_text(errc::malformed, {target.path().string(), ": ", written.unreadable()});
 }
 
 // The reason why transformers does not load the model, or empty. Throws: errc::unsupported where it
@@ -70,7 +70,8 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
                                                     const std::string& in) {
   std::string limit = io::detail::transformers_limit(plan.tensors.options.at("config"), plan.model);
   if (!limit.empty() && options.engine == "transformers")
-    raise(errc::unsupported, in + ": expected a model that transformers loads, but " + limit);
+    tq::detail::raise_text(errc::unsupported,
+                           {in, ": expected a model that transformers loads, but ", limit});
   return limit;
 }
 
@@ -122,7 +123,7 @@ template <class Model>
   const Model& model = *opened;
   require_unquantized(model.contents(), in.string());
   if (!model.unreadable().empty())
-    raise(errc::unsupported, in.string() + ": " + model.unreadable());
+    tq::detail::raise_text(errc::unsupported, {in.string(), ": ", model.unreadable()});
   const QuantizeTarget target = checkpoint_target(out, model.contents());
   if (team.size() > 1 && !target.is_sharded)
     raise_option("`in`: expected a model of several files, whose shards ranks can share, got \"" +

@@ -235,9 +235,9 @@ std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeT
     return done.size();
   } catch (const error& e) {
     if (!leads || !run.leave()) throw;
-    raise(e.code(), std::string(e.what()) +
-                        "\nShards that are finished are kept; the same command goes on "
-                        "from there.");
+    tq::detail::raise_text(
+        e.code(),
+        {e.what(), "\nShards that are finished are kept; the same command goes on from there."});
   }
 }
 
