@@ -5,6 +5,7 @@
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/model/detail/accumulator_name.hpp>
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/observe/observer.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/known_names.hpp>

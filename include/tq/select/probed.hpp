@@ -3,6 +3,7 @@
 // Errors of candidates by what they do to the whole model, as a function of the user's says.
 
 #include <tq/error.hpp>
+#include <tq/numeric/shortest_text.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/select/precision_selector.hpp>
 

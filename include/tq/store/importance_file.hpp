@@ -110,9 +110,9 @@ struct ReadImportance {
   void add(const std::string& file, const std::string& name, ImportanceSums::Weight weight) {
     for (const double sum : weight.sums)
       if (!(std::isfinite(sum) && sum >= 0))
-        tq::detail::raise_text(errc::malformed,
-                               {file, ": weight ", io::shown(name),
-                                ": expected finite numbers of at least 0, got ", std::to_string(sum)});
+        tq::detail::raise_text(errc::malformed, {file, ": weight ", io::shown(name),
+                                                 ": expected finite numbers of at least 0, got ",
+                                                 std::to_string(sum)});
     if (!sums.weights.emplace(name, std::move(weight)).second)
       tq::detail::raise_expected(errc::malformed, file, {"every weight once"},
                                  {io::shown(name), " twice"});
