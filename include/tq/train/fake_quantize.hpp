@@ -13,6 +13,7 @@
 #include <tq/ops/copy.hpp>
 #include <tq/ops/fake_quantize.hpp>
 #include <tq/train/backward.hpp>
+#include <tq/train/detail/backend_forms.hpp>
 #include <tq/train/detail/fake_quantize_state.hpp>
 #include <tq/train/detail/learned_slots.hpp>
 #include <tq/train/detail/slot_sizes.hpp>
@@ -40,7 +41,10 @@ namespace tq {
 template <AnyParams Params, Accumulator Acc = MinMax,
           GradientPolicy Gradient = ClippedStraightThrough, class Calibrator = MinMaxCalibrator,
           NumericsPolicy N = numerics_of<Params>>
-class FakeQuantize : public TrainingSwitches {
+class FakeQuantize
+    : public TrainingSwitches,
+      public detail::BackendForms<FakeQuantize<Params, Acc, Gradient, Calibrator, N>> {
+  using Forms = detail::BackendForms<FakeQuantize>;
   static constexpr bool is_one_step_too_few = Gradient::learned == 1 && Params::has_zero_point;
   static constexpr bool gradient_fits = GradientFor<Gradient, Params>;
   static constexpr bool calibrator_fits = CalibratorFor<Calibrator, Acc, Params, N>;
@@ -65,6 +69,7 @@ class FakeQuantize : public TrainingSwitches {
   static constexpr bool learns = Gradient::learned > 0;
   /// Whether the scale is fixed by the gradient policy, and a function of the input is quantized.
   static constexpr bool transforms = TransformingGradient<Gradient>;
+  using Forms::backward, Forms::forward;
 
   explicit FakeQuantize(granularity_type granularity = granularity_type{},
                         Calibrator calibrator = {}, N numerics = {}, Acc prototype = Acc{},
@@ -141,23 +146,6 @@ class FakeQuantize : public TrainingSwitches {
                   "tq::FakeQuantize::backward: it changes the gradients of the layer, which is "
                   "const here");
     return {};
-  }
-
-  // --- deprecated forms ---
-  template <Backend B, class... Args>
-  [[deprecated("tq::FakeQuantize::forward: pass tq::on<B> as an option")]] void forward(
-      Args&&... args) {
-    forward(std::forward<Args>(args)..., on<B>);
-  }
-  template <Backend B, class... Args>
-  [[deprecated("tq::FakeQuantize::forward: pass tq::on<B> as an option")]] void forward(
-      Args&&... args) const {
-    forward(std::forward<Args>(args)..., on<B>);
-  }
-  template <Backend B, class... Args>
-  [[deprecated("tq::FakeQuantize::backward: pass tq::on<B> as an option")]] std::span<const float>
-  backward(Args&&... args) {
-    return backward(std::forward<Args>(args)..., on<B>);
   }
 
   // --- parameters ---
@@ -292,11 +280,6 @@ class FakeQuantize : public TrainingSwitches {
     learned_ = std::move(values);
     gradients_.resize(learned_.size(), 0.0f);
   }
-  void fix_scale(std::size_t slot_count) {
-    params_ = make_params<params_type>(
-        granularity(),
-        Scales<float>(std::vector<float>(slot_count, Gradient::fixed_scale(bounds))));
-  }
 
   void collect(const Shape& shape) {
     if constexpr (learns)
@@ -318,7 +301,10 @@ class FakeQuantize : public TrainingSwitches {
     detail::require_no_nan<B, N>(function_forward, x);
     if (x.size() != 0) {
       if constexpr (transforms) {
-        if (!params_) fix_scale(param_count(observer_.granularity(), x.shape()));
+        if (!params_)
+          params_ = make_params<params_type>(
+              granularity(), Scales<float>(std::vector<float>(param_count(granularity(), x.shape()),
+                                                              Gradient::fixed_scale(bounds))));
       } else if (observes_ && !(params_ && learns && active())) {
         observer_.observe(x, executor, on<B>);
         set(tq::calibrate<params_type>(observer_, calibrator_, numerics_, executor));
