@@ -3,8 +3,8 @@
 # and its message matches.
 cmake_minimum_required(VERSION 3.22)
 set(most 7)
-string(REPEAT "[^(),]*," ${most} too_many)
-# A list of parameters is what stands before a body, a qualifier, a result or initializers.
+string(REPEAT "[^(),\"]*," ${most} too_many)
+# A list of parameters is what stands before a body, a qualifier, a result or initializers; one with a text is of a call.
 set(parameters "[A-Za-z0-9_]+\\(${too_many}[^()]*\\) ?(const|noexcept|requires|->|:|{)")
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../support/header_rule.cmake)
