@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -79,9 +78,9 @@ class ByteWeights {
     detail::require_size("tq::ByteWeights", "a number of codes", shape_.size(), codes.size());
     const std::size_t outputs = outputs_of(shape_);
     if (!takes(shape_, block) || (scales_.size() != 1 && scales_.size() != outputs))
-      raise(errc::unsupported,
-            "tq::ByteWeights: expected weights with one parameter, or one for each output, got " +
-                std::to_string(scales_.size()) + " parameters for shape " + to_string(shape_));
+      detail::raise_expected(errc::unsupported, "tq::ByteWeights",
+                             {"weights with one parameter, or one for each output"},
+                             {scales_.size(), " parameters for shape ", shape_.extents()});
     if (zero_points_.empty() && lower != 0) zero_points_.resize(scales_.size());
     if (!zero_points_.empty())
       detail::require_size("tq::ByteWeights", "a number of zero points", scales_.size(),
@@ -140,15 +139,13 @@ class ByteWeights {
   void require_values(std::int32_t lowest, std::int32_t highest) const {
     for (std::size_t i = 0; i < scales_.size(); ++i)
       if (!detail::valid_scale(scales_[i]))
-        raise(errc::bad_scale, "tq::ByteWeights: expected positive finite scales, got " +
-                                   detail::number_text(scales_[i]) + " at parameter " +
-                                   std::to_string(i));
+        detail::raise_expected(errc::bad_scale, "tq::ByteWeights", {"positive finite scales"},
+                               {scales_[i], " at parameter ", i});
     for (std::size_t i = 0; i < zero_points_.size(); ++i)
       if (zero_points_[i] < lowest || zero_points_[i] > highest)
-        raise(errc::bad_zero_point, "tq::ByteWeights: expected zero points from " +
-                                        std::to_string(lowest) + " to " + std::to_string(highest) +
-                                        ", at parameter " + std::to_string(i) + " got " +
-                                        std::to_string(zero_points_[i]));
+        detail::raise_text(errc::bad_zero_point,
+                           {"tq::ByteWeights: expected zero points from ", lowest, " to ", highest,
+                            ", at parameter ", i, " got ", zero_points_[i]});
   }
   static std::size_t outputs_of(const Shape& shape) noexcept {
     return shape.rank() == 0 ? 1 : shape[0];

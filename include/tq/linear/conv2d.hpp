@@ -23,7 +23,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 namespace tq {
 
@@ -90,9 +89,8 @@ inline void require_convolution(const char* function, const Shape& x, const Pack
   static_cast<void>(require_extents(function, x));
   const std::size_t channels = product_or_most(filters.groups(), filters.channels_of_group());
   if (x.rank() != 4 || x[1] != channels)
-    raise(errc::shape_mismatch, std::string(function) + ": expected an input of shape [images, " +
-                                    std::to_string(channels) + ", height, width], got " +
-                                    to_string(x));
+    raise_expected(errc::shape_mismatch, function,
+                   {"an input of shape [images, ", channels, ", height, width]"}, {x.extents()});
   require_shape(function, "an output",
                 Shape{x[0], filters.outputs(), geometry.outputs(0, x[2], filters.kernel()[0]),
                       geometry.outputs(1, x[3], filters.kernel()[1])},
@@ -106,10 +104,9 @@ template <ByteCode Code>
 void require_zero_point(const char* function, std::int32_t zero_point) {
   using limits = std::numeric_limits<Code>;
   if (zero_point < limits::min() || zero_point > limits::max())
-    raise(errc::bad_zero_point, std::string(function) + ": expected a zero point from " +
-                                    std::to_string(int{limits::min()}) + " to " +
-                                    std::to_string(int{limits::max()}) + ", got " +
-                                    std::to_string(zero_point));
+    raise_expected(errc::bad_zero_point, function,
+                   {"a zero point from ", int{limits::min()}, " to ", int{limits::max()}},
+                   {zero_point});
 }
 
 // Writes what make(sums, first output, count, values) makes of sums.
@@ -158,9 +155,8 @@ void conv2d_integer(const X& codes, std::int32_t x_zero_point, const PackedFilte
   detail::require_convolution("tq::conv2d_integer", x.shape(), filters, geometry, out.shape());
   detail::require_zero_point<Code>("tq::conv2d_integer", x_zero_point);
   if (!detail::fits_32_bits(filters.reach()))
-    raise(errc::bad_argument,
-          "tq::conv2d_integer: expected sums of 32 bits, got weights whose magnitudes sum to " +
-              std::to_string(filters.reach()));
+    detail::raise_expected(errc::bad_argument, "tq::conv2d_integer", {"sums of 32 bits"},
+                           {"weights whose magnitudes sum to ", filters.reach()});
   detail::convolve<Arch>(
       x, x_zero_point, filters, geometry, out,
       [](const std::int32_t* sums, std::size_t, std::size_t count, std::int32_t* values) {

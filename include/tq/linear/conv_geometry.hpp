@@ -18,11 +18,10 @@ namespace detail {
 inline void require_setting(const char* what, std::size_t value, std::size_t least) {
   if (value >= least && value <= most_size / 2) return;
   const bool negative = value > most_size / 2;
-  raise(errc::bad_argument,
-        std::string("tq::ConvGeometry: expected ") + what + " of at least " +
-            std::to_string(least) + ", got " + (negative ? "-" : "") +
-            std::to_string(negative ? std::size_t{0} - value : value) +
-            (negative ? " (which is " + std::to_string(value) + " as a size)" : std::string()));
+  raise_expected(
+      errc::bad_argument, "tq::ConvGeometry", {what, " of at least ", least},
+      {negative ? "-" : "", negative ? std::size_t{0} - value : value,
+       (negative ? " (which is " + std::to_string(value) + " as a size)" : std::string())});
 }
 }  // namespace detail
 
@@ -43,10 +42,9 @@ struct ConvGeometry {
   [[nodiscard]] std::size_t outputs(std::size_t axis, std::size_t extent,
                                     std::size_t kernel) const {
     if (strides[axis] == 0 || dilations[axis] == 0 || kernel == 0)
-      raise(errc::bad_argument,
-            "tq::ConvGeometry: expected strides, dilations and kernels of at least 1, got " +
-                std::to_string(strides[axis]) + ", " + std::to_string(dilations[axis]) + " and " +
-                std::to_string(kernel));
+      detail::raise_expected(errc::bad_argument, "tq::ConvGeometry",
+                             {"strides, dilations and kernels of at least 1"},
+                             {strides[axis], ", ", dilations[axis], " and ", kernel});
     detail::require_setting("strides", strides[axis], 1);
     detail::require_setting("dilations", dilations[axis], 1);
     detail::require_setting("paddings before", pads_before[axis], 0);
@@ -57,15 +55,15 @@ struct ConvGeometry {
                       padded = detail::sum_or_most(detail::sum_or_most(pads_before[axis], extent),
                                                    pads_after[axis]);
     if (padded > detail::most_size / 2)
-      raise(errc::bad_argument,
-            "tq::ConvGeometry: expected inputs of less than 2^63 with their padding, got " +
-                std::to_string(extent) + " with " + std::to_string(pads_before[axis]) +
-                " before and " + std::to_string(pads_after[axis]) + " after");
+      detail::raise_expected(
+          errc::bad_argument, "tq::ConvGeometry", {"inputs of less than 2^63 with their padding"},
+          {extent, " with ", pads_before[axis], " before and ", pads_after[axis], " after"});
     if (padded < reach)
-      raise(errc::bad_argument, "tq::ConvGeometry: expected inputs of at least " +
-                                    (reach == detail::most_size ? "2^64" : std::to_string(reach)) +
-                                    " with their padding, as the kernel reaches, got " +
-                                    std::to_string(padded));
+      detail::raise_expected(
+          errc::bad_argument, "tq::ConvGeometry",
+          {"inputs of at least ", reach == detail::most_size ? "2^64" : std::to_string(reach),
+           " with their padding, as the kernel reaches"},
+          {padded});
     return (padded - reach) / strides[axis] + 1;
   }
 

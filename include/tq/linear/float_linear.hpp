@@ -28,7 +28,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -43,9 +42,8 @@ class FloatLinear {
   /// number of axes; `errc::bad_argument` for extents that memory cannot hold.
   explicit FloatLinear(const ConstTensorView& weights) {
     if (weights.shape().rank() != 2)
-      raise(errc::shape_mismatch,
-            "tq::FloatLinear: expected weights of shape [outputs, inputs], got " +
-                to_string(weights.shape()));
+      detail::raise_expected(errc::shape_mismatch, "tq::FloatLinear",
+                             {"weights of shape [outputs, inputs]"}, {weights.shape().extents()});
     detail::require_weight_extents("tq::FloatLinear", weights.shape());
     outputs_ = weights.shape()[0];
     inputs_ = weights.shape()[1];
@@ -86,8 +84,8 @@ class FloatLinear {
                       const E& executor) const {
     detail::require_weights("tq::FloatLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != inputs_)
-      raise(errc::shape_mismatch, "tq::FloatLinear: expected rows of " + std::to_string(inputs_) +
-                                      " values, got shape " + to_string(x.shape()));
+      detail::raise_expected(errc::shape_mismatch, "tq::FloatLinear",
+                             {"rows of ", inputs(), " values"}, {"shape ", x.shape().extents()});
     detail::require_shape("tq::FloatLinear", "an output", Shape{x.shape()[0], outputs_}, y.shape());
     static_cast<void>(detail::require_extents("tq::FloatLinear", y.shape()));
     detail::for_each_part(

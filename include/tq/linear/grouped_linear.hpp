@@ -31,7 +31,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -86,11 +85,12 @@ class GroupedLinear {
   explicit GroupedLinear(GroupedWeights weights, const Bias& bias = {})
       : weights_(std::move(weights)) {
     if (is_integer && !weights_.map().has_levels)
-      raise(errc::unsupported,
-            "tq::GroupedLinear: expected weights that are multiples of one number, for "
-            "activations of int8, got others: FloatActivations takes them");
+      detail::raise_expected(errc::unsupported, "tq::GroupedLinear",
+                             {"weights that are multiples of one number, for activations of int8"},
+                             {"others: FloatActivations takes them"});
     if (!bias.integers().empty())
-      raise(errc::unsupported, "tq::GroupedLinear: expected biases of float32, got int32");
+      detail::raise_expected(errc::unsupported, "tq::GroupedLinear", {"biases of float32"},
+                             {"int32"});
     bias.require_fit("tq::GroupedLinear", weights_.outputs());
     if (bias.empty()) return;
     bias_.assign(weights_.panels() * kernels::group_columns, 0.0f);
@@ -118,9 +118,9 @@ class GroupedLinear {
                       const E& executor) const {
     detail::require_weights("tq::GroupedLinear", has_weights_);
     if (x.shape().rank() != 2 || x.shape()[1] != weights_.inputs())
-      raise(errc::shape_mismatch, "tq::GroupedLinear: expected rows of " +
-                                      std::to_string(weights_.inputs()) + " values, got shape " +
-                                      to_string(x.shape()));
+      detail::raise_expected(errc::shape_mismatch, "tq::GroupedLinear",
+                             {"rows of ", weights_.inputs(), " values"},
+                             {"shape ", x.shape().extents()});
     detail::require_shape("tq::GroupedLinear", "an output", Shape{x.shape()[0], weights_.outputs()},
                           y.shape());
     static_cast<void>(detail::require_extents("tq::GroupedLinear", y.shape()));

@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -133,19 +132,18 @@ class GroupedWeights {
 
   static void require_matrix(const Shape& shape) {
     if (shape.rank() != 2)
-      raise(errc::shape_mismatch,
-            "tq::GroupedWeights: expected weights of shape [outputs, inputs], got " +
-                to_string(shape));
+      detail::raise_expected(errc::shape_mismatch, "tq::GroupedWeights",
+                             {"weights of shape [outputs, inputs]"}, {shape.extents()});
   }
   // Throws unless all parts fit each other.
   static detail::GroupLayout layout_of(const GroupedCodes& of) {
     require_matrix(of.shape);
     require_matrix(of.block);
     if (of.block[0] == 0 || of.block[1] == 0 || of.block[1] > most_in_group)
-      raise(errc::bad_group_size, "tq::GroupedWeights: expected groups of at least 1 and at most " +
-                                      std::to_string(most_in_group) + " inputs, of at least 1 " +
-                                      "output, got " + std::to_string(of.block[1]) + " and " +
-                                      std::to_string(of.block[0]));
+      detail::raise_expected(
+          errc::bad_group_size, "tq::GroupedWeights",
+          {"groups of at least 1 and at most ", most_in_group, " inputs, of at least 1 output"},
+          {of.block[1], " and ", of.block[0]});
     detail::require_weight_extents("tq::GroupedWeights", of.shape);
     const detail::GroupLayout layout(of.shape[0], of.shape[1], of.block[1], of.map.width);
     require_parts(of, detail::units_for(of.shape[0], of.block[0]) * layout.groups());
@@ -163,16 +161,15 @@ class GroupedWeights {
       require_count("a number of offsets", of.scales.size(), of.offsets.size());
     for (const std::int32_t zero : of.zeros)
       if (of.map.is_coded || zero < 0 || zero > of.map.highest)
-        raise(errc::bad_zero_point, "tq::GroupedWeights: expected levels of 0 from 0 to " +
-                                        std::to_string(of.map.highest) + ", of integers, got " +
-                                        std::to_string(zero));
+        detail::raise_expected(errc::bad_zero_point, "tq::GroupedWeights",
+                               {"levels of 0 from 0 to ", of.map.highest, ", of integers"}, {zero});
     std::array<bool, 256> is_code{};
     for (std::size_t v = 0; v < is_code.size(); ++v)
       is_code[v] = of.map.is_packed(static_cast<std::uint8_t>(v));
     for (std::size_t i = 0; i < of.packed.size(); ++i)
       if (const std::uint8_t code = of.packed.data()[i]; !is_code[code])
-        raise(errc::bad_argument, "tq::GroupedWeights: expected packed codes of the type, got " +
-                                      std::to_string(code) + " at element " + std::to_string(i));
+        detail::raise_expected(errc::bad_argument, "tq::GroupedWeights",
+                               {"packed codes of the type"}, {code, " at element ", i});
   }
 
   template <class Params, class Pack>
@@ -204,9 +201,8 @@ class GroupedWeights {
 
   void set_scale(std::size_t output, std::size_t group, float scale) {
     const auto refuse = [&](const char* expected) {
-      raise(errc::bad_scale, std::string("tq::GroupedWeights: expected ") + expected + ", got " +
-                                 detail::number_text(scale) + " for group " +
-                                 std::to_string(group) + " of output " + std::to_string(output));
+      detail::raise_expected(errc::bad_scale, "tq::GroupedWeights", {expected},
+                             {scale, " for group ", group, " of output ", output});
     };
     const bool is_nan = scale != scale;
     const bool is_of_codes = map_.is_coded && (detail::is_finite(scale) || is_nan);
@@ -219,9 +215,8 @@ class GroupedWeights {
 
   void set_offset(std::size_t output, std::size_t group, float offset) {
     if (!detail::is_finite(offset))
-      raise(errc::not_finite, "tq::GroupedWeights: expected finite offsets, got " +
-                                  detail::number_text(offset) + " for group " +
-                                  std::to_string(group) + " of output " + std::to_string(output));
+      detail::raise_expected(errc::not_finite, "tq::GroupedWeights", {"finite offsets"},
+                             {offset, " for group ", group, " of output ", output});
     offsets_.data()[layout_.get().parameter(output, group)] = offset;
   }
 

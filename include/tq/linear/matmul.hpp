@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace tq {
 
@@ -70,10 +69,9 @@ void matmul_integer(const X& codes, std::span<const std::int32_t> x_zero_points,
                         out.shape());
   const bool fits = detail::fits_32_bits(weights);
   if (std::same_as<Out, std::int32_t> && !fits)
-    raise(errc::bad_argument, "tq::matmul_integer: expected sums of 32 bits, got " +
-                                  std::to_string(weights.inputs()) +
-                                  " inputs with weights whose magnitudes sum to " +
-                                  std::to_string(weights.reach()) + ": give an output of 64 bits");
+    detail::raise_expected(errc::bad_argument, "tq::matmul_integer", {"sums of 32 bits"},
+                           {weights.inputs(), " inputs with weights whose magnitudes sum to ",
+                            weights.reach(), ": give an output of 64 bits"});
   const detail::StoreSums<Out> store{out};
   if (fits) return detail::multiply<Arch, std::int32_t>(rows, weights, store, executor);
   if constexpr (std::same_as<Out, std::int64_t>)

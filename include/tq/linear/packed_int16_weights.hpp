@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -67,8 +66,7 @@ class PackedInt16Weights {
                      std::span<const std::int32_t> zero_points, detail::CodesAreRead)
       : high_(name, weights.shape()), low_(name, weights.shape()), sums_(low_.outputs()) {
     if (inputs() >> 31 != 0)
-      raise(errc::bad_argument, std::string(name) + ": expected less than 2^31 inputs, got " +
-                                    std::to_string(inputs()));
+      detail::raise_expected(errc::bad_argument, name, {"less than 2^31 inputs"}, {inputs()});
     const auto at = [&](std::size_t n, std::size_t k) -> std::int32_t {
       return weights.data()[static_cast<std::ptrdiff_t>(n) * weights.stride(0) +
                             static_cast<std::ptrdiff_t>(k) * weights.stride(1)];
@@ -88,11 +86,9 @@ class PackedInt16Weights {
   static std::vector<std::int32_t> zero_points_of(const QuantizedTensor<Params, Pack>& weights) {
     const Params& params = weights.params();
     if (!ByteWeights::takes(weights.shape(), params.granularity().block(weights.shape())))
-      raise(errc::unsupported,
-            std::string(name) +
-                ": expected weights with one parameter, or one for each output, got " +
-                std::to_string(params.scales().size()) + " parameters for shape " +
-                to_string(weights.shape()));
+      detail::raise_expected(
+          errc::unsupported, name, {"weights with one parameter, or one for each output"},
+          {params.scales().size(), " parameters for shape ", weights.shape().extents()});
     if constexpr (Params::has_zero_point)
       return {params.zero_points().begin(), params.zero_points().end()};
     else return {};

@@ -20,7 +20,6 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -139,9 +138,8 @@ class PackedWeights {
   // `name`: of what is made, for messages.
   PackedWeights(const char* name, const Shape& shape) {
     if (shape.rank() != 2)
-      raise(errc::shape_mismatch, std::string(name) +
-                                      ": expected weights of shape [outputs, inputs], got " +
-                                      to_string(shape));
+      detail::raise_expected(errc::shape_mismatch, name, {"weights of shape [outputs, inputs]"},
+                             {shape.extents()});
     detail::require_weight_extents(name, shape);
     outputs_ = shape[0];
     inputs_ = shape[1];
@@ -187,16 +185,14 @@ class PackedWeights {
   void take_zero_points(const char* name, std::span<const std::int32_t> zero_points,
                         std::int32_t lower) {
     if (!zero_points.empty() && zero_points.size() != 1 && zero_points.size() != outputs_)
-      raise(errc::shape_mismatch, std::string(name) + ": expected 0, 1 or " +
-                                      std::to_string(outputs_) + " zero points, got " +
-                                      std::to_string(zero_points.size()));
+      detail::raise_expected(errc::shape_mismatch, name, {"0, 1 or ", outputs(), " zero points"},
+                             {zero_points.size()});
     using limits = std::numeric_limits<Code>;
     for (const std::int32_t z : zero_points)
       if (z < limits::min() || z > limits::max())
-        raise(errc::bad_zero_point, std::string(name) + ": expected zero points from " +
-                                        std::to_string(int{limits::min()}) + " to " +
-                                        std::to_string(int{limits::max()}) + ", got " +
-                                        std::to_string(z));
+        detail::raise_expected(
+            errc::bad_zero_point, name,
+            {"zero points from ", int{limits::min()}, " to ", int{limits::max()}}, {z});
     const auto kept = [&](std::size_t n) {
       return (zero_points.empty()       ? 0
               : zero_points.size() == 1 ? zero_points[0]

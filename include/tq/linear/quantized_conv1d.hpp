@@ -19,7 +19,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -110,8 +109,7 @@ class QuantizedConv1d {
   // A shape with a height of 1.
   static Shape raised(const Shape& s, Channels channels) {
     if (s.rank() != 3)
-      raise(errc::shape_mismatch,
-            std::string(name) + ": expected three axes, got shape " + to_string(s));
+      detail::raise_expected(errc::shape_mismatch, name, {"three axes"}, {"shape ", s.extents()});
     return channels == Channels::first ? Shape{s[0], s[1], 1, s[2]} : Shape{s[0], 1, s[1], s[2]};
   }
   static ByteWeights raised(ByteWeights weights, Channels channels) {

@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -56,8 +55,7 @@ template <class T>
                                            Channels channels) {
   const Shape& s = x.shape();
   if (s.rank() != 4)
-    raise(errc::shape_mismatch,
-          std::string(function) + ": expected four axes, got shape " + to_string(s));
+    raise_expected(errc::shape_mismatch, function, {"four axes"}, {"shape ", s.extents()});
   if (channels == Channels::first) return x;
   return {x.data(), Shape{s[0], s[3], s[1], s[2]},
           Strides{x.stride(0), x.stride(3), x.stride(1), x.stride(2)}};

@@ -27,7 +27,6 @@
 #include <limits>
 #include <ranges>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -118,9 +117,8 @@ class QuantizedEmbedding {
   /// the type of its scale.
   explicit QuantizedEmbedding(const ConstTensorView& rows) {
     if (rows.shape().rank() != 2 || rows.shape()[1] == 0)
-      raise(errc::shape_mismatch, std::string(name) +
-                                      ": expected floats of shape [rows, width], got " +
-                                      to_string(rows.shape()));
+      detail::raise_expected(errc::shape_mismatch, name, {"floats of shape [rows, width]"},
+                             {rows.shape().extents()});
     detail::require_weight_extents(name, rows.shape());
     width_ = rows.shape()[1];
     bytes_.resize(rows.shape()[0] * row_bytes());
@@ -143,14 +141,12 @@ class QuantizedEmbedding {
   QuantizedEmbedding(std::size_t width, std::span<const std::byte> rows)
       : width_(width), bytes_(rows.begin(), rows.end()) {
     if (width > detail::most_in_memory)
-      raise(errc::shape_mismatch, std::string(name) + ": expected rows of at most " +
-                                      std::to_string(detail::most_in_memory) + " codes, got " +
-                                      std::to_string(width));
+      detail::raise_expected(errc::shape_mismatch, name,
+                             {"rows of at most ", detail::most_in_memory, " codes"}, {width});
     if (width == 0 || rows.size() % row_bytes() != 0)
-      raise(errc::shape_mismatch, std::string(name) + ": expected whole rows of " +
-                                      std::to_string(row_bytes()) + " bytes, of " +
-                                      std::to_string(width) + " codes, got " +
-                                      std::to_string(rows.size()) + " bytes");
+      detail::raise_expected(errc::shape_mismatch, name,
+                             {"whole rows of ", row_bytes(), " bytes, of ", width, " codes"},
+                             {rows.size(), " bytes"});
     for (std::size_t r = 0; r < size(); ++r) require_finite(r, scale(r), bias(r));
   }
 
@@ -230,16 +226,14 @@ class QuantizedEmbedding {
 
   static void require_finite(std::size_t row, float scale, float bias) {
     if (!std::isfinite(scale) || !std::isfinite(bias))
-      raise(errc::bad_scale, std::string(name) + ": expected a finite scale and bias, got " +
-                                 detail::number_text(scale) + " and " + detail::number_text(bias) +
-                                 " of row " + std::to_string(row));
+      detail::raise_expected(errc::bad_scale, name, {"a finite scale and bias"},
+                             {scale, " and ", bias, " of row ", row});
   }
 
   void quantize_row(std::size_t r, std::span<const float> row) {
     for (const float v : row)
       if (!std::isfinite(v))
-        raise(errc::not_finite, std::string(name) + ": expected finite values, got " +
-                                    detail::number_text(v) + " in row " + std::to_string(r));
+        detail::raise_expected(errc::not_finite, name, {"finite values"}, {v, " in row ", r});
     const auto [low, high] = std::ranges::minmax(row);
     detail::RowFit fit;
     if constexpr (Bits == 8) fit = detail::fit_row_8bit(low, high);
@@ -261,9 +255,8 @@ class QuantizedEmbedding {
     for (std::size_t i = 0; i < std::ranges::size(indices); ++i) {
       const std::int64_t index = std::ranges::data(indices)[i];
       if (index < 0 || static_cast<std::uint64_t>(index) >= size())
-        raise(errc::bad_argument, std::string(name) + ": expected indices from 0 to below " +
-                                      std::to_string(size()) + ", got " + std::to_string(index) +
-                                      " at " + std::to_string(i));
+        detail::raise_expected(errc::bad_argument, name, {"indices from 0 to below ", size()},
+                               {index, " at ", i});
     }
   }
 
@@ -276,19 +269,17 @@ class QuantizedEmbedding {
     for (const std::int64_t offset : offsets) {
       if (offset < before || (bounds.empty() && offset != 0) ||
           static_cast<std::uint64_t>(offset) > indices)
-        raise(errc::bad_argument, std::string(name) +
-                                      ": expected offsets that rise from 0 to at most " +
-                                      std::to_string(indices) + ", got " + std::to_string(offset) +
-                                      " at " + std::to_string(bounds.size()));
+        detail::raise_expected(errc::bad_argument, name,
+                               {"offsets that rise from 0 to at most ", indices},
+                               {offset, " at ", bounds.size()});
       before = offset;
       bounds.push_back(static_cast<std::size_t>(offset));
     }
     if (!options.include_last_offset && (!bounds.empty() || indices == 0))
       bounds.push_back(indices);
     if (bounds.empty() || bounds.back() != indices)
-      raise(errc::bad_argument,
-            std::string(name) + ": expected every index in a bag, got offsets up to " +
-                std::to_string(before) + " of " + std::to_string(indices) + " indices");
+      detail::raise_expected(errc::bad_argument, name, {"every index in a bag"},
+                             {"offsets up to ", before, " of ", indices, " indices"});
     return bounds;
   }
 

@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace tq {
@@ -100,9 +99,8 @@ class QuantizedLinear {
   void require_shapes(const Shape& x, const Shape& y) const {
     detail::require_weights(name, has_weights_);
     if (x.rank() != 2 || x[1] != weights_.inputs())
-      raise(errc::shape_mismatch, std::string(name) + ": expected rows of " +
-                                      std::to_string(weights_.inputs()) + " values, got shape " +
-                                      to_string(x));
+      detail::raise_expected(errc::shape_mismatch, name, {"rows of ", weights_.inputs(), " values"},
+                             {"shape ", x.extents()});
     detail::require_shape(name, "an output", Shape{x[0], weights_.outputs()}, y);
     static_cast<void>(detail::require_extents(name, y));
   }

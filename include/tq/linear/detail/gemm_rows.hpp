@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -88,21 +87,18 @@ void require_product(const char* function, const GemmRows<Code>& x, const Packed
   const Shape& shape = x.codes.shape();
   static_cast<void>(require_extents(function, shape));
   if (shape.rank() != 2 || shape[1] != w.inputs())
-    raise(errc::shape_mismatch,
-          std::string(function) + ": expected rows of " + std::to_string(w.inputs()) +
-              " codes, as the weights have inputs, got shape " + to_string(shape));
+    raise_expected(errc::shape_mismatch, function,
+                   {"rows of ", w.inputs(), " codes, as the weights have inputs"},
+                   {"shape ", shape.extents()});
   static_cast<void>(require_product(function, "rows and outputs", shape[0], w.outputs()));
   if (!x.zero_points.empty() && x.zero_points.size() != 1 && x.zero_points.size() != shape[0])
-    raise(errc::shape_mismatch, std::string(function) + ": expected 0, 1 or " +
-                                    std::to_string(shape[0]) + " zero points, got " +
-                                    std::to_string(x.zero_points.size()));
+    raise_expected(errc::shape_mismatch, function, {"0, 1 or ", shape[0], " zero points"},
+                   {x.zero_points.size()});
   using limits = std::numeric_limits<Code>;
   for (const std::int32_t z : x.zero_points)
     if (z < limits::min() || z > limits::max())
-      raise(errc::bad_zero_point, std::string(function) + ": expected zero points from " +
-                                      std::to_string(int{limits::min()}) + " to " +
-                                      std::to_string(int{limits::max()}) + ", got " +
-                                      std::to_string(z));
+      raise_expected(errc::bad_zero_point, function,
+                     {"zero points from ", int{limits::min()}, " to ", int{limits::max()}}, {z});
 }
 
 }  // namespace tq::detail

@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq {
@@ -84,14 +83,14 @@ class PackedFilters {
     detail::require_weight_extents("tq::PackedFilters", shape);
     if (shape.rank() != 4 || groups == 0 || shape[0] % groups != 0 ||
         groups > std::max(shape[0], std::size_t{1}))
-      raise(errc::shape_mismatch,
-            "tq::PackedFilters: expected weights of shape [outputs, channels, height, width], with "
-            "outputs that " +
-                std::to_string(groups) + " groups divide, got " + to_string(shape));
+      detail::raise_expected(
+          errc::shape_mismatch, "tq::PackedFilters",
+          {"weights of shape [outputs, channels, height, width], with outputs that ", groups,
+           " groups divide"},
+          {shape.extents()});
     if (zero_points.size() > 1 && zero_points.size() != shape[0])
-      raise(errc::shape_mismatch, "tq::PackedFilters: expected 0, 1 or " +
-                                      std::to_string(shape[0]) + " zero points, got " +
-                                      std::to_string(zero_points.size()));
+      detail::raise_expected(errc::shape_mismatch, "tq::PackedFilters",
+                             {"0, 1 or ", shape[0], " zero points"}, {zero_points.size()});
     channels_ = shape[1];
     kernel_ = std::array<std::size_t, 2>{shape[2], shape[3]};
     count_ = groups;

@@ -9,7 +9,6 @@
 #include <tq/error.hpp>
 
 #include <cstddef>
-#include <string>
 
 namespace tq::detail {
 
@@ -26,9 +25,9 @@ namespace tq::detail {
 inline void require_weight_extents(const char* function, const Shape& shape) {
   static_cast<void>(require_extents(function, shape));
   if (!bounds_weights(shape))
-    raise(errc::bad_argument, std::string(function) + ": expected extents of at most " +
-                                  std::to_string(most_without_elements) +
-                                  " of weights without elements, got " + to_string(shape));
+    raise_expected(errc::bad_argument, function,
+                   {"extents of at most ", most_without_elements, " of weights without elements"},
+                   {shape.extents()});
 }
 
 }  // namespace tq::detail

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -47,22 +46,20 @@ class Bias {
   /// `errc::not_finite` for a float that is none, with its output.
   void require_fit(const char* function, std::size_t outputs) const {
     if (!empty() && size() != outputs)
-      raise(errc::shape_mismatch, std::string(function) + ": expected 0 or " +
-                                      std::to_string(outputs) + " biases, got " +
-                                      std::to_string(size()));
+      detail::raise_expected(errc::shape_mismatch, function, {"0 or ", outputs, " biases"},
+                             {size()});
     for (std::size_t n = 0; n < floats().size(); ++n)
       if (!std::isfinite(floats()[n]))
-        raise(errc::not_finite, std::string(function) + ": expected finite biases, got " +
-                                    detail::number_text(floats()[n]) + " for output " +
-                                    std::to_string(n));
+        detail::raise_expected(errc::not_finite, function, {"finite biases"},
+                               {floats()[n], " for output ", n});
   }
 
  private:
   template <class T>
   static auto copied(const TensorView<const T>& values) {
     if (values.shape().rank() > 1)
-      raise(errc::shape_mismatch,
-            "tq::Bias: expected a tensor of one axis, got shape " + to_string(values.shape()));
+      detail::raise_expected(errc::shape_mismatch, "tq::Bias", {"a tensor of one axis"},
+                             {"shape ", values.shape().extents()});
     std::vector<std::conditional_t<Real<T>, float, T>> out(values.size());
     if constexpr (Real<T>) copy_unchecked(values, TensorView<float>(out.data(), values.shape()));
     else
@@ -84,16 +81,14 @@ namespace detail {
 [[nodiscard]] inline std::int32_t bias_steps(float bias, std::size_t n, float x_scale,
                                              float weight_scale) {
   if (!std::isfinite(bias))
-    raise(errc::not_finite, "tq::quantize_bias: expected finite biases, got " + number_text(bias) +
-                                " for output " + std::to_string(n));
+    raise_expected(errc::not_finite, "tq::quantize_bias", {"finite biases"},
+                   {bias, " for output ", n});
   const double steps =
       std::nearbyint(static_cast<double>(bias) /
                      (static_cast<double>(x_scale) * static_cast<double>(weight_scale)));
   if (!(std::fabs(steps) < 2147483648.0))
-    raise(errc::bad_argument, "tq::quantize_bias: expected biases of less than 2^31 steps, got " +
-                                  number_text(bias) + " for output " + std::to_string(n) +
-                                  ", whose step is " + number_text(x_scale) + " * " +
-                                  number_text(weight_scale));
+    raise_expected(errc::bad_argument, "tq::quantize_bias", {"biases of less than 2^31 steps"},
+                   {bias, " for output ", n, ", whose step is ", x_scale, " * ", weight_scale});
   return static_cast<std::int32_t>(steps);
 }
 }  // namespace detail

@@ -5,7 +5,6 @@
 #include <tq/error.hpp>
 
 #include <limits>
-#include <string>
 
 namespace tq {
 
@@ -22,8 +21,8 @@ struct Clamp {
 namespace detail {
 inline void require_clamp(const char* function, const Clamp& c) {
   if (!(c.low <= c.high))
-    raise(errc::bad_argument, std::string(function) + ": expected a clamp from low to high, got " +
-                                  number_text(c.low) + " to " + number_text(c.high));
+    raise_expected(errc::bad_argument, function, {"a clamp from low to high"},
+                   {c.low, " to ", c.high});
 }
 }  // namespace detail
 

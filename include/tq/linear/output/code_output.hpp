@@ -143,10 +143,9 @@ class CodeOutput {
     if constexpr (FloatBiasRequantizer<R>) {
       const float steps = R::bias(bias, x, w, one);
       if (!std::isfinite(steps))
-        raise(errc::bad_scale,
-              "tq::CodeOutput: expected a bias that is finite in steps of the sums, got " +
-                  detail::number_text(bias) + " for output " + std::to_string(n) +
-                  ", whose step is " + detail::number_text(x) + " * " + detail::number_text(w));
+        detail::raise_expected(errc::bad_scale, "tq::CodeOutput",
+                               {"a bias that is finite in steps of the sums"},
+                               {bias, " for output ", n, ", whose step is ", x, " * ", w});
       return steps;
     } else {
       return detail::bias_steps(bias, n, x, w);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 namespace tq {
 
@@ -25,8 +24,8 @@ struct FixedMultiplier {
   /// infinite.
   [[nodiscard]] static FixedMultiplier of(double factor) {
     if (!(factor >= 0 && factor <= std::numeric_limits<double>::max()))
-      raise(errc::bad_scale, "tq::FixedMultiplier: expected a finite factor of at least 0, got " +
-                                 detail::number_text(static_cast<float>(factor)));
+      detail::raise_expected(errc::bad_scale, "tq::FixedMultiplier",
+                             {"a finite factor of at least 0"}, {static_cast<float>(factor)});
     if (factor == 0) return {};
     int exponent = 0;
     auto mantissa =

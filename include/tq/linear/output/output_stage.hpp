@@ -46,17 +46,17 @@ class OutputStage {
         low_(low),
         high_(high) {
     if (low > high)
-      raise(errc::bad_argument, "tq::OutputStage: expected a range of codes, got " +
-                                    std::to_string(low) + " to " + std::to_string(high));
-    if (factors.empty()) raise(errc::bad_argument, "tq::OutputStage: expected a factor, got none");
+      detail::raise_expected(errc::bad_argument, "tq::OutputStage", {"a range of codes"},
+                             {low, " to ", high});
+    if (factors.empty())
+      detail::raise_expected(errc::bad_argument, "tq::OutputStage", {"a factor"}, {"none"});
     for (const double f : factors) factors_.push_back(R::make(f));
     factors_.resize(count_ + driver::Column::padding, factors_.back());
     if constexpr (std::same_as<bias_type, float>)
       for (std::size_t n = 0; n < bias.size(); ++n)
         if (!std::isfinite(bias[n]))
-          raise(errc::not_finite, "tq::OutputStage: expected finite biases, got " +
-                                      detail::number_text(bias[n]) + " for output " +
-                                      std::to_string(n));
+          detail::raise_expected(errc::not_finite, "tq::OutputStage", {"finite biases"},
+                                 {bias[n], " for output ", n});
     std::ranges::copy(bias, bias_.begin());
   }
 
@@ -90,10 +90,9 @@ class OutputStage {
       raise(errc::shape_mismatch, named("0 or ", biases_, "biases"));
     using limits = std::numeric_limits<Code>;
     if (low_ < limits::min() || high_ > limits::max())
-      raise(errc::bad_argument, std::string(function) + ": expected codes from " +
-                                    std::to_string(int{limits::min()}) + " to " +
-                                    std::to_string(int{limits::max()}) + ", got " +
-                                    std::to_string(low_) + " to " + std::to_string(high_));
+      detail::raise_expected(errc::bad_argument, function,
+                             {"codes from ", int{limits::min()}, " to ", int{limits::max()}},
+                             {low_, " to ", high_});
     if constexpr (std::same_as<bias_type, float>) detail::require_32_bits(function, w, {});
     else detail::require_32_bits(function, w, std::span(bias_).first(biases_));
   }

@@ -25,8 +25,8 @@ struct RequantizeFloat {
   [[nodiscard]] static float make(double factor) {
     const auto m = static_cast<float>(factor);
     if (!(m >= 0 && m <= std::numeric_limits<float>::max()))
-      raise(errc::bad_scale, "tq::RequantizeFloat: expected a finite factor of at least 0, got " +
-                                 detail::number_text(m));
+      detail::raise_expected(errc::bad_scale, "tq::RequantizeFloat",
+                             {"a finite factor of at least 0"}, {m});
     return m;
   }
   [[nodiscard]] static std::int32_t apply(std::int32_t sum, float m) noexcept {

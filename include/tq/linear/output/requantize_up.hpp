@@ -31,9 +31,8 @@ struct RequantizeUp {
   [[nodiscard]] static multiplier make(double factor) {
     const auto m = static_cast<float>(factor);
     if (!(m >= 0 && m < 0x1p22f))
-      raise(errc::bad_scale,
-            "tq::RequantizeUp: expected a factor of at least 0 and below 2^22, got " +
-                detail::number_text(m));
+      detail::raise_expected(errc::bad_scale, "tq::RequantizeUp",
+                             {"a factor of at least 0 and below 2^22"}, {m});
     if (m < 0x1p-40f) return {};
     const auto bits = std::bit_cast<std::uint32_t>(m);
     return {static_cast<std::int32_t>((bits & 0x7fffffu) | 0x800000u),

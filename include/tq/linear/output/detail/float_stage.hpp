@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tq::detail {
@@ -60,9 +59,8 @@ class FloatStage {
   void require_finite(const char* function, std::span<const float> x_scales) const {
     for (const float s : x_scales)
       if (!(s * largest_ <= std::numeric_limits<float>::max()))
-        raise(errc::bad_scale,
-              std::string(function) + ": expected scales whose product is finite, got " +
-                  number_text(s) + " of x and " + number_text(largest_) + " of weights");
+        raise_expected(errc::bad_scale, function, {"scales whose product is finite"},
+                       {s, " of x and ", largest_, " of weights"});
   }
 
  private:

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -24,9 +23,8 @@ template <Activation In>
                                      const FloatOutput& out) {
   require_clamp(function, out.clamp);
   if (!In::is_static && !bias.integers().empty())
-    raise(errc::bad_argument, std::string(function) +
-                                  ": expected biases of float32 with a DynamicActivation, got "
-                                  "int32, whose steps it does not know");
+    raise_expected(errc::bad_argument, function, {"biases of float32 with a DynamicActivation"},
+                   {"int32, whose steps it does not know"});
   FloatStage made(outputs, weight_scales, bias, out.clamp);
   if constexpr (In::is_static) {
     const float scale = in.scale();

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 
 namespace tq::detail {
 
@@ -19,10 +18,8 @@ void require_32_bits(const char* function, const Weights& w, std::span<const std
   for (std::size_t n = 0; n < w.outputs(); ++n) {
     const std::int64_t b = bias.empty() ? 0 : bias[n], most = 255 * w.reach(n) + (b < 0 ? -b : b);
     if (most > std::numeric_limits<std::int32_t>::max())
-      raise(errc::bad_argument, std::string(function) +
-                                    ": expected sums of 32 bits, but those of output " +
-                                    std::to_string(n) + " reach " + std::to_string(most) +
-                                    ", with a bias of " + std::to_string(b));
+      raise_text(errc::bad_argument, {function, ": expected sums of 32 bits, but those of output ",
+                                      n, " reach ", most, ", with a bias of ", b});
   }
 }
 
