@@ -7,6 +7,7 @@
 #include <tq/core/executor.hpp>
 #include <tq/core/readable.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/driver/tuning.hpp>
 #include <tq/ops/detail/checks.hpp>
 #include <tq/ops/detail/sweep.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -14,6 +15,7 @@
 #include <tq/scheme/detail/encoded_codes.hpp>
 #include <tq/scheme/detail/encoded_parameters.hpp>
 #include <tq/scheme/detail/params_fit.hpp>
+#include <tq/scheme/detail/piece_values.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/non_finite.hpp>
 #include <tq/scheme/piece_coder.hpp>
@@ -64,16 +66,18 @@ void decode(const EncodedTensor& tensor, std::span<float> out, const E& executor
   detail::require_parts<Types, ScaleTypes>(tensor, layout);
   detail::require_size("tq::decode", "an output", shape.size(), out.size());
 
-  const bool packed = layout.bits < 8;
-  Buffer<std::byte> unpacked(packed ? shape.size() : 0);
-  if (packed) detail::unpack_codes<B>(tensor.codes.span(), unpacked.span(), layout);
-  const std::span<const std::byte> codes = packed ? unpacked.span() : tensor.codes.span();
-  detail::require_codes(codes, tensor, layout);
-  const Strides strides = row_major_strides(shape);
   const auto dequantize = detail::dequantize_kernel_of<Types, B>(tensor.spec);
-  detail::sweep_tensor(dequantize.get(), {codes.data(), strides, out.data(), strides}, shape,
-                       granularity.block(shape),
-                       detail::driver_parameters<Types, ScaleTypes, B>(tensor), executor);
+  const auto params = detail::driver_parameters<Types, ScaleTypes, B>(tensor);
+  const Shape block = granularity.block(shape);
+  if (layout.bits < 8) {
+    const bool streams = shape.size() * (1 + sizeof(float)) > driver::this_machine().stream_from;
+    return detail::packed_to_values<B>(tensor, layout, {shape, block, params, streams},
+                                       dequantize.get(), out, executor);
+  }
+  detail::require_codes(tensor.codes.span(), tensor, layout);
+  const Strides strides = row_major_strides(shape);
+  detail::sweep_tensor(dequantize.get(), {tensor.codes.data(), strides, out.data(), strides}, shape,
+                       block, params, executor);
 }
 
 /// The real values, row-major. Throws: as above.

@@ -20,6 +20,7 @@
 #include <tq/scheme/detail/encoded_parameters.hpp>
 #include <tq/scheme/detail/packed_sweep.hpp>
 #include <tq/scheme/detail/params_fit.hpp>
+#include <tq/scheme/detail/piece_values.hpp>
 #include <tq/scheme/detail/seen_ranges.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/non_finite.hpp>
@@ -100,9 +101,6 @@ class PieceCoder {
   }
 
  private:
-  // Codes of a piece that have a byte each at a time: they stay in the cache.
-  static constexpr std::size_t packed_at_once = std::size_t{1} << 16;
-
   template <Real T>
   void observe_piece(std::size_t first, std::span<const T> x);
   template <Real T>
@@ -117,9 +115,6 @@ class PieceCoder {
   // The kernels for the scheme, which are made when they are asked for.
   [[nodiscard]] const detail::HeldOperation& to_codes();
   [[nodiscard]] const detail::HeldOperation& to_values();
-  // Calls f(run, span, parameters) for the runs of a piece.
-  template <class F>
-  void sweep_piece(std::size_t first, std::size_t count, F&& f) const;
   // Memory for some codes, a byte each.
   [[nodiscard]] std::span<std::byte> unpacked(std::size_t count);
 
@@ -220,8 +215,8 @@ void PieceCoder<Types, ScaleTypes, B>::encode_piece(std::size_t first, std::span
   require_piece("encode", first, x.size());
   require_bytes("encode", x.size(), codes.size());
   if (layout_.bits >= 8) return sweep_to_codes(first, x, codes.data());
-  for (std::size_t i = 0; i < x.size(); i += packed_at_once) {
-    const std::size_t n = std::min(packed_at_once, x.size() - i);
+  for (std::size_t i = 0; i < x.size(); i += detail::packed_at_once) {
+    const std::size_t n = std::min(detail::packed_at_once, x.size() - i);
     const std::span<std::byte> some = unpacked(n);
     sweep_to_codes(first + i, x.subspan(i, n), some.data());
     detail::pack_codes<B>(some, codes.subspan(code_bytes(i), code_bytes(n)), layout_);
@@ -234,16 +229,18 @@ void PieceCoder<Types, ScaleTypes, B>::sweep_to_codes(std::size_t first, std::sp
                                                       std::byte* codes) {
   const auto size = static_cast<std::ptrdiff_t>(layout_.code_size());
   const auto begin = static_cast<std::ptrdiff_t>(first);
+  const auto params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
   detail::with_source<B, T>(to_codes().get(), [&](const driver::BoundKernel& kernel) {
-    sweep_piece(first, x.size(),
-                [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-                  driver::sweep(kernel,
-                                {.source = x.data(),
-                                 .first = r.source - begin,
-                                 .target = codes + (r.target - begin) * size,
-                                 .draw_index = static_cast<std::uint64_t>(r.target)},
-                                span, params);
-                });
+    detail::SweptTensor{tensor_.shape, block_, params}.each_run(
+        first, x.size(),
+        [&](const Run& r, const driver::Span& span, const driver::Parameters& own) {
+          driver::sweep(kernel,
+                        {.source = x.data(),
+                         .first = r.source - begin,
+                         .target = codes + (r.target - begin) * size,
+                         .draw_index = static_cast<std::uint64_t>(r.target)},
+                        span, own);
+        });
   });
 }
 
@@ -285,29 +282,9 @@ void PieceCoder<Types, ScaleTypes, B>::decode(std::size_t first, std::span<const
     from = to;
   }
   detail::require_codes(from, tensor_, layout_);
-  const auto begin = static_cast<std::ptrdiff_t>(first);
-  const driver::BoundKernel kernel = to_values().get();
-  sweep_piece(first, out.size(),
-              [&](const Run& r, const driver::Span& span, const driver::Parameters& params) {
-                driver::sweep(kernel,
-                              {.source = from.data(),
-                               .first = r.source - begin,
-                               .target = out.data() + (r.target - begin)},
-                              span, params);
-              });
-}
-
-template <class Types, class ScaleTypes, Backend B>
-template <class F>
-void PieceCoder<Types, ScaleTypes, B>::sweep_piece(std::size_t first, std::size_t count,
-                                                   F&& f) const {
-  driver::Parameters params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
-  for_each_run_between(tensor_.shape, block_, first, first + count, [&](const Run& r) {
-    params.first = r.param;
-    params.row_step = r.param_stride;
-    params.group = r.step == 1 ? 1 : driver::whole_row;
-    f(r, driver::Span{r.length, r.count, r.source_stride, r.target_stride}, params);
-  });
+  const auto params = detail::driver_parameters<Types, ScaleTypes, B>(tensor_);
+  detail::SweptTensor{tensor_.shape, block_, params}.to_values(to_values().get(), first,
+                                                               from.data(), out);
 }
 
 template <class Types, class ScaleTypes, Backend B>

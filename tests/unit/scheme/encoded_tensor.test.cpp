@@ -136,6 +136,27 @@ TEST_CASE("packed codes do not depend on the executor") {
     }
 }
 
+TEST_CASE("packed codes of many pieces decode as the static types, whatever the executor") {
+  const std::vector<float> x = data(3 * 50001);  // pieces end inside rows and groups
+  const ConstTensorView view(x.data(), {3, 50001});
+  same_as_static<QuantParams<uint4, PerGroup<24, -1>, Asymmetric>>(view);
+  same_as_static<QuantParams<int3, PerChannel<1>, SymmetricNarrow>>(view);
+  const EncodedTensor e = encode(view, spec("uint3", "per_channel", "asymmetric"));
+  std::vector<float> out(x.size());
+  decode(e, std::span(out), test::Backwards{});
+  CHECK(out == decode(e));
+}
+
+TEST_CASE("a code that the symmetry does not use, in the last piece, leaves the output as it was") {
+  const std::vector<float> x = data(200000);
+  EncodedTensor e =
+      encode(ConstTensorView(x.data(), {x.size()}), spec("int4", "per_tensor", "symmetric_narrow"));
+  e.codes.span().back() = std::byte{0x88};  // two of -8
+  std::vector<float> out(x.size(), 7.0f);
+  CHECK(has(refused(errc::bad_argument, [&] { decode(e, std::span(out)); }), "[-7, 7]"));
+  CHECK(std::ranges::count(out, 7.0f) == 200000);
+}
+
 TEST_CASE("tensors of any shape, empty ones and scalars, go there and back") {
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{0, 4}, Shape{4, 0}, Shape{3, 0, 5},
                              Shape{2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 1, 9}})
