@@ -27,8 +27,9 @@ struct FormatRow {
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows{
       {"compressed-tensors",
-       {"int4", "int8", "w4a8", "w4afp8", "w8a8", "fp8", "fp8-weight-only", "fp8-block",
-        "fp8-static", "nvfp4", "nvfp4-w4a4", "mxfp4", "mxfp8", "mxfp4-dynamic", "mxfp8-dynamic"},
+       {"int4", "int8", "int6", "int5", "int3", "int2", "w4a8", "w4afp8", "w8a8", "fp8",
+        "fp8-weight-only", "fp8-block", "fp8-static", "nvfp4", "nvfp4-w4a4", "mxfp4", "mxfp8",
+        "mxfp4-dynamic", "mxfp8-dynamic"},
        true,
        true},
       {"gptq", {"int4", "int8", "int3", "int2"}, true, true},
@@ -100,11 +101,35 @@ bool loads(const EngineRow& engine, std::string_view format) {
   return std::ranges::find(engine.formats, format) != engine.formats.end();
 }
 
+// Types of a format that an engine does not run although it loads others.
+struct EngineLimit {
+  std::string_view engine, format;
+  std::vector<std::string_view> types;
+  std::string_view runs;  // instead
+};
+
+const EngineLimit* limit_of(std::string_view engine, std::string_view format,
+                            std::string_view type) {
+  static const std::vector<EngineLimit> limits{
+      {"vllm", "gptq", {"int3", "int2"}, "4 or 8 bits"},
+      {"sglang",
+       "compressed-tensors",
+       {"int8", "int6", "int5", "int3", "int2", "w4a8", "w4afp8"},
+       "packed weights of 4 bits without codes of activations"},
+  };
+  for (const EngineLimit& limit : limits)
+    if (limit.engine == engine && limit.format == format &&
+        std::ranges::find(limit.types, type) != limit.types.end())
+      return &limit;
+  return nullptr;
+}
+
 // The first format of an engine that has the type.
 std::string format_for(const EngineRow& engine, const std::string& type) {
   for (const std::string_view name : engine.formats) {
     const FormatRow& format = row_of(formats(), std::string(name), "--format");
-    if (type.empty() || std::ranges::find(format.types, type) != format.types.end())
+    if (type.empty() || (std::ranges::find(format.types, type) != format.types.end() &&
+                         limit_of(engine.name, name, type) == nullptr))
       return std::string(name);
   }
   throw UsageError("--type: expected a type that " + std::string(engine.name) + " loads, got \"" +
@@ -131,6 +156,15 @@ void require_type(const FormatRow& format, const std::string& type) {
 }
 
 }  // namespace
+
+void require_runs(const std::string& engine, const CheckpointChoice& choice,
+                  const std::string& option) {
+  if (const EngineLimit* const limit = limit_of(engine, choice.format, choice.type))
+    throw UsageError(option + ": expected " + std::string(limit->runs) + ", which " + engine +
+                     " runs in " + choice.format + ", got " + choice.type);
+  if (engine == "vllm" && choice.format == "gptq" && !choice.is_symmetric.value_or(true))
+    throw UsageError("--symmetry: expected symmetric, which vllm runs in gptq, got asymmetric");
+}
 
 std::string checkpoint_format_names() { return tq::joined_names(names_of(formats())); }
 
@@ -187,7 +221,7 @@ CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path) 
     if (!modules.insert(module).second)
       layer.refuse("module", "each module once", '"' + module + "\" twice");
     if (scheme == "float") continue;
-    static_cast<void>(scheme_choice(format, scheme, path));
+    require_runs(choice.engine, scheme_choice(format, scheme, path), path);
     choice.schemes.emplace(module, scheme);
   }
   fields.finish();
@@ -215,13 +249,13 @@ CheckpointChoice resolved(CheckpointChoice choice) {
   if (choice.is_symmetric && !(format.has_symmetry && is_integer))
     throw UsageError("--symmetry: expected none, " + choice.format + " " + choice.type +
                      " has its own");
+  require_runs(choice.engine, choice, "--type");
   return choice;
 }
 
+bool is_static(const std::string& type) { return type == "fp8-static" || type == "nvfp4-w4a4"; }
+
 std::string static_type(const CheckpointChoice& choice) {
-  const auto is_static = [](const std::string& type) {
-    return type == "fp8-static" || type == "nvfp4-w4a4";
-  };
   for (const auto& [module, scheme] : choice.schemes)
     if (is_static(scheme)) return scheme;
   return choice.schemes.empty() && is_static(choice.type) ? choice.type : std::string();

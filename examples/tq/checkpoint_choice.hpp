@@ -4,6 +4,9 @@
 
 #include "commands.hpp"
 
+#include <tq/store/activation_ranges.hpp>
+
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +24,17 @@ inline constexpr std::string_view gguf_engine = "llama.cpp";
 // format has not, options that it has not, and an engine that does not load it.
 [[nodiscard]] CheckpointChoice resolved(CheckpointChoice choice);
 
+// Throws: UsageError, naming the option, for a type that an engine does not run; an empty name is
+// no engine.
+void require_runs(const std::string& engine, const CheckpointChoice& choice,
+                  const std::string& option);
+
 // The format in which an engine loads layers of several schemes, and the names of those among which
 // it is best chosen: "int4_g64" is type int4 in groups of 64. Throws: UsageError.
 struct MixtureFormat {
   std::string format;
   std::vector<std::string> schemes;
+  std::shared_ptr<const tq::ActivationRanges> inputs{};  // for schemes that store scales of these
 };
 [[nodiscard]] MixtureFormat mixture_format(const std::string& engine);
 
@@ -37,8 +46,9 @@ struct MixtureFormat {
 // or an engine other than those of the options; errc::malformed.
 [[nodiscard]] CheckpointChoice with_schemes(CheckpointChoice choice, const std::string& path);
 
-// The type of a resolved choice, or of one of its layers, that stores scales of activations; empty
-// if there is none.
+// True for a type that stores scales of activations.
+[[nodiscard]] bool is_static(const std::string& type);
+// Such a type of a resolved choice, or of one of its layers; empty if there is none.
 [[nodiscard]] std::string static_type(const CheckpointChoice& choice);
 
 // A line that loads a folder.

@@ -186,8 +186,9 @@ struct SelectOptions : PrecisionOptions {
   bool allow_few_tokens = false;    // of Hessians
   std::string engine;               // that the choice is for; empty: tq
   std::size_t tensor_parallel = 1;  // of the engine
-  tq::GgufOptions gguf{};           // of llama.cpp: method, importance, mapping and keys
-  std::size_t jobs = 1;             // threads, of llama.cpp
+  std::vector<std::string> activations{};  // for schemes of the engine that store scales of these
+  tq::GgufOptions gguf{};                  // of llama.cpp: method, importance, mapping and keys
+  std::size_t jobs = 1;                    // threads, of llama.cpp
   std::string out;
   bool overwrite = false;  // what is there from before
 };

@@ -25,15 +25,6 @@ void require_no_others(const SelectOptions& options) {
   refuse(options.goal == "performance", "--goal performance");
 }
 
-std::uint64_t fewest_bytes(const tq::PrecisionModel& model) {
-  std::uint64_t sum = 0;
-  for (const tq::PrecisionNode& node : model.nodes) {
-    const auto bytes = [](const tq::PrecisionCandidate& c) { return c.bytes; };
-    sum += std::ranges::min(node.candidates, {}, bytes).bytes;
-  }
-  return sum;
-}
-
 std::uint64_t weights_of(const tq::PrecisionModel& model) {
   std::uint64_t sum = 0;
   for (const tq::PrecisionNode& node : model.nodes) sum += node.weights;

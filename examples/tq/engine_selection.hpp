@@ -16,8 +16,7 @@ namespace tool {
 // Throws: UsageError for options that no engine's selection has.
 void require_no_others(const SelectOptions& options);
 
-// The fewest bytes of all nodes, where tied nodes have one scheme; their elements.
-[[nodiscard]] std::uint64_t fewest_bytes(const tq::PrecisionModel& model);
+// The elements of all nodes.
 [[nodiscard]] std::uint64_t weights_of(const tq::PrecisionModel& model);
 
 // "5000 in int4_g32, 9000 in float": bytes of outputs whose nodes have one scheme where it fits.

@@ -169,6 +169,12 @@ void add_select(CLI::App& command, tool::SelectOptions& options) {
                   "of --for: processes among which the engine divides every layer (default 1)")
       ->check(CLI::Range(1, 1024));
   command
+      .add_option("--activations", options.activations,
+                  "of --for: files, and folders of files, of activations [..., inputs] by the "
+                  "names of layers, for the scales that the schemes fp8-static and nvfp4-w4a4 "
+                  "store; errors are those of weights alone (repeatable)")
+      ->allow_extra_args(false);
+  command
       .add_option("--jobs", options.jobs,
                   "of --for llama.cpp: tensors that are measured at once (default 1); the choice "
                   "is the same")

@@ -2,8 +2,10 @@
 #include "option_names.hpp"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -30,6 +32,11 @@ std::string with_option_names(std::string text) {
     for (std::size_t at = 0; (at = text.find(member, at)) != text.npos; at += option.size())
       text.replace(at, member.size(), option);
   return text;
+}
+
+std::vector<std::string> with_option_names(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = with_option_names(std::move(text));
+  return texts;
 }
 
 }  // namespace tool

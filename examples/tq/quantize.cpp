@@ -75,10 +75,11 @@ tq::CheckpointReport written(const QuantizeOptions& options, const Team& team) {
   });
 }
 
-tq::CheckpointOptions layer_options(const SelectOptions& options) {
+tq::CheckpointOptions layer_options(const SelectOptions& options, const MixtureFormat& mixture) {
   tq::CheckpointOptions how;
   how.names = options.names;
   how.tensor_parallel = options.tensor_parallel;
+  how.inputs = mixture.inputs.get();
   return how;
 }
 
@@ -103,7 +104,7 @@ FileSizes file_sizes_of(const std::string& model, const std::map<std::string, F>
 
 tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
                                           const MixtureFormat& mixture) {
-  tq::CheckpointOptions how = layer_options(options);
+  tq::CheckpointOptions how = layer_options(options, mixture);
   const ConversionTalk talk("measure", how);
   return with_schemes_of(mixture, [&](const auto& schemes) {
     return tq::measure_checkpoint(options.file, schemes, how);
@@ -112,12 +113,12 @@ tq::CheckpointMeasurement measured_layers(const SelectOptions& options,
 
 tq::CheckpointMeasurement sized_layers(const SelectOptions& options, const MixtureFormat& mixture) {
   return with_schemes_of(mixture, [&](const auto& schemes) {
-    return tq::checkpoint_candidates(options.file, schemes, layer_options(options));
+    return tq::checkpoint_candidates(options.file, schemes, layer_options(options, mixture));
   });
 }
 
 FileSizes file_sizes(const SelectOptions& options, const MixtureFormat& mixture) {
-  tq::CheckpointOptions how = layer_options(options);
+  tq::CheckpointOptions how = layer_options(options, mixture);
   how.engine = options.engine;
   return with_schemes_of(
       mixture, [&](const auto& schemes) { return file_sizes_of(options.file, schemes, how); });

@@ -54,7 +54,7 @@ void print_gguf_json(const tq::GgufReport& report, const GgufQuantizeOptions& op
               {"method", options.how.method == tq::GgufMethod::ggml ? "ggml" : "best"},
               {"tensors", std::move(tensors)},
               {"dropped", report.dropped},
-              {"notes", report.notes},
+              {"notes", with_option_names(report.notes)},
               {"total",
                {{"bytes_before", report.bytes_before()},
                 {"bytes_after", report.bytes_after()},

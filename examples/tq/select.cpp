@@ -103,6 +103,7 @@ void add_algorithms(tq::io::Json& config, const ExpectedErrors& outputs, const P
 
 void select(const SelectOptions& options) {
   if (!options.engine.empty()) return select_for(options);
+  if (!options.activations.empty()) throw UsageError("--activations: expected none without --for");
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   (void)goal_of(options);
   require_sense(options);

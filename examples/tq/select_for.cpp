@@ -17,12 +17,15 @@
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/store/activation_files.hpp>
+#include <tq/store/activation_ranges.hpp>
 #include <tq/store/select_checkpoint.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +51,7 @@ MixtureFormat mixture_of(const SelectOptions& options) {
   MixtureFormat mixture = mixture_format(options.engine);
   if (!options.types.empty()) mixture.schemes = options.types;
   for (const std::string& scheme : mixture.schemes) {
-    static_cast<void>(scheme_choice(mixture.format, scheme, "--types"));
+    require_runs(options.engine, scheme_choice(mixture.format, scheme, "--types"), "--types");
     if (std::ranges::count(mixture.schemes, scheme) != 1)
       throw UsageError("--types: expected each scheme once, got \"" + scheme + "\" twice");
   }
@@ -64,12 +67,37 @@ tq::io::Json configuration(const tq::PrecisionSelection& selection, const std::s
   return {{"version", 1}, {"format", format}, {"layers", std::move(layers)}};
 }
 
+// Throws: UsageError for activations that no scheme takes, and for a scheme that lacks them.
+void require_activations(const SelectOptions& options, const MixtureFormat& mixture) {
+  const auto found = std::ranges::find_if(mixture.schemes, is_static);
+  if (found != mixture.schemes.end() && options.activations.empty())
+    throw UsageError("--types, scheme \"" + *found +
+                     "\": expected --activations, for the scales of activations that it stores");
+  if (found == mixture.schemes.end() && !options.activations.empty())
+    throw UsageError(
+        "--activations: expected none without fp8-static or nvfp4-w4a4 among --types, which store "
+        "scales of activations");
+}
+
+// The largest activations of the layers, or null. Throws: UsageError where one of their files is
+// the output; as tq::ActivationRanges.
+std::shared_ptr<const tq::ActivationRanges> inputs_of(const SelectOptions& options) {
+  if (options.activations.empty()) return nullptr;
+  require_other_file("-o", options.out, tq::activation_files(options.activations), "--activations");
+  return std::make_shared<const tq::ActivationRanges>(
+      tq::ActivationRanges::of_activations(options.activations));
+}
+
 // The command that writes the choice.
-std::string command_of(const SelectOptions& options) {
+std::string command_of(const SelectOptions& options, const tq::PrecisionSelection& selection) {
   std::string line = "tq quantize " + quoted(options.file) + " OUT --for " + options.engine +
                      " --config " + quoted(options.out) + name_options(options.names);
   if (options.tensor_parallel > 1)
     line += " --tensor-parallel " + std::to_string(options.tensor_parallel);
+  if (std::ranges::any_of(selection.nodes, [](const tq::SelectedPrecision& node) {
+        return is_static(node.choice.scheme);
+      }))
+    for (const std::string& file : options.activations) line += " --activations " + quoted(file);
   return line;
 }
 
@@ -143,7 +171,7 @@ void print(const tq::PrecisionSelection& selection, std::uint64_t files,
   print_summary(selection, options, files - selection.cost.bytes,
                 "tensors that stay as they are and headers");
   std::cout << "The weight files will have " << grouped(files) << " bytes.\n";
-  std::cout << (is_quantized(selection) ? command_of(options)
+  std::cout << (is_quantized(selection) ? command_of(options, selection)
                                         : "All layers stay in float: use the model as it is.")
             << '\n';
 }
@@ -151,16 +179,22 @@ void print(const tq::PrecisionSelection& selection, std::uint64_t files,
 }  // namespace
 
 void select_for(const SelectOptions& options) {
-  if (options.engine == gguf_engine) return select_gguf(options);
+  if (options.engine == gguf_engine) {
+    if (!options.activations.empty())
+      throw UsageError("--activations: expected none for " + options.engine);
+    return select_gguf(options);
+  }
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
   static_cast<void>(goal_of(options));
   require_sense(options);
   require_no_others(options);
   if (options.requantize) throw UsageError("--requantize: expected none beside --for");
-  const MixtureFormat mixture = mixture_of(options);
+  MixtureFormat mixture = mixture_of(options);
+  require_activations(options, mixture);
   const StoredModel model(options.file);
   require_other_file("-o", options.out, model.files(), "MODEL");
   require_no_configuration("-o", options.out, model.contents());
+  mixture.inputs = inputs_of(options);
   TextFiles output;
   output.open(options.out, options.overwrite);
   const FileSizes sizes = file_sizes(options, mixture);
@@ -178,15 +212,15 @@ void select_for(const SelectOptions& options) {
     layers.push_back(selected_to_json(node));
   for (const tq::io::LeftModule& m : measured.left)
     left.push_back({{"module", m.module}, {"reason", m.reason}});
-  print_json(
-      {{"file", options.file},
-       {"output", options.out},
-       {"for", options.engine},
-       {"format", mixture.format},
-       {"layers", std::move(layers)},
-       {"left", std::move(left)},
-       {"command", is_quantized(selection) ? tq::io::Json(command_of(options)) : tq::io::Json()},
-       {"total", total_to_json(selection, files - selection.cost.bytes)}});
+  print_json({{"file", options.file},
+              {"output", options.out},
+              {"for", options.engine},
+              {"format", mixture.format},
+              {"layers", std::move(layers)},
+              {"left", std::move(left)},
+              {"command", is_quantized(selection) ? tq::io::Json(command_of(options, selection))
+                                                  : tq::io::Json()},
+              {"total", total_to_json(selection, files - selection.cost.bytes)}});
 }
 
 }  // namespace tool

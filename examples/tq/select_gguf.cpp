@@ -76,9 +76,9 @@ void require_gguf_output(const SelectOptions& options) {
 
 // Throws: UsageError for a size that no choice of types has.
 void require_reachable_gguf(const SelectOptions& options, const tq::GgufMeasurement& sizes) {
-  const std::uint64_t fewest = fewest_bytes(sizes.weights);
+  const tq::PrecisionSelector selector(sizes.weights);
+  const std::uint64_t fewest = selector.frontier().fewest_bytes().cost.bytes;
   const auto reach = [&] {
-    const tq::PrecisionSelector selector(sizes.weights);
     const auto bytes = [&](const tq::PrecisionSelection& s) {
       return s.cost.bytes + sizes.other_bytes;
     };
@@ -144,7 +144,7 @@ void print_gguf_selection_json(const tq::PrecisionSelection& selection,
               {"format", "gguf"},
               {"tensors", std::move(tensors)},
               {"dropped", measured.dropped},
-              {"notes", measured.notes},
+              {"notes", with_option_names(measured.notes)},
               {"command", gguf_command_of(options)},
               {"total", std::move(total)}});
 }

@@ -185,6 +185,17 @@ TEST_CASE("choices for an engine that make no sense are refused") {
       {{"--for", "mlx", "--max-bits", "5", "--types", "int4_g64,mxfp4"},
        "--types: mlx: expected groups of one size beside affine codes, got 32 and 64"},
       {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g48"}, "32, 64 or 128", 1},
+      {{"--for", "sglang", "--max-bits", "5", "--types", "int3_g32"},
+       "--types: expected packed weights of 4 bits without codes of activations, which sglang runs "
+       "in compressed-tensors, got int3"},
+      {{"--for", "vllm", "--max-bits", "5", "--types", "int4_g32,fp8-static"},
+       "--types, scheme \"fp8-static\": expected --activations, for the scales"},
+      {{"--for", "vllm", "--max-bits", "5", "--activations", folder("model")},
+       "--activations: expected none without fp8-static or nvfp4-w4a4 among --types"},
+      {{"--for", "llama.cpp", "--max-bits", "5", "--activations", folder("model")},
+       "--activations: expected none for llama.cpp"},
+      {{"--max-bits", "5", "--activations", folder("model")},
+       "--activations: expected none without --for"},
       {{"--for", "vllm", "--max-bits", "5", "--all"}, "--all: expected none beside --for"},
       {{"--for", "vllm", "--min-speedup", "2"}, "--min-speedup: expected none beside --for"},
       {{"--for", "vllm", "--max-bytes", "5"}, "--max-bytes: expected at least"},
@@ -213,7 +224,7 @@ TEST_CASE("choices for an engine that make no sense are refused") {
     return R"({"module": ")" + module + R"(", "scheme": ")" + scheme + "\"}";
   };
   refuse_file(begin + "]}", 2, "expected a layer with a scheme");
-  refuse_file(begin + layer("a", "int5_g32") + "]}", 2, "scheme \"int5_g32\"");
+  refuse_file(begin + layer("a", "int7_g32") + "]}", 2, "scheme \"int7_g32\"");
   refuse_file(begin + layer("a", "int4_g32") + "," + layer("a", "int4_g32") + "]}", 1, "once");
   refuse_file(R"({"version": 1, "default": "int8"})", 1, "format");
   refuse_file(R"({"version": 1, "format": "gptq", "layers": []})", 1,
@@ -379,11 +390,25 @@ TEST_CASE("scales of activations come from data on the command line") {
                              x = tq::io::to_float32(floats.read(module + ".weight"));
     const float scale = number("out", module + ".weight_scale");
     REQUIRE(q.size() == x.size());
+    CHECK(floats.find(module + ".input_scale") == nullptr);
     for (std::size_t i = 0; i < q.size(); ++i) {
       const float exact = q[i] * scale;
       if (std::abs(x[i] - exact) > 0x1p-8f * std::abs(exact)) FAIL(module << ", element " << i);
     }
   }
+
+  // A choice with such schemes takes the data, and so does the command that it prints.
+  const auto choose = [&](const std::string& types, const std::string& bits) {
+    return succeed({"select", folder("model"), "-o", folder("choice.json"), "--overwrite", "--for",
+                    "vllm", "--max-bits", bits, "--types", types, "--activations", acts});
+  };
+  CHECK(has(choose("fp8-static,int4_g32", "7"), " --activations " + acts + "\n"));
+  succeed({"quantize", folder("model"), folder("chosen"), "--for", "vllm", "--config",
+           folder("choice.json"), "--activations", acts});
+  CHECK_FALSE(has(choose("fp8-static,int4_g32", "4.6"), " --activations "));
+  CHECK(has(fail(2, {"select", folder("model"), "-o", acts, "--overwrite", "--for", "vllm",
+                     "--max-bits", "9", "--types", "fp8-static", "--activations", acts}),
+            "-o: "));
 
   // An algorithm takes the same data, or Hessians beside them.
   succeed({"hessian", acts, "-o", folder("h.npz")});

@@ -109,7 +109,7 @@ class CheckpointSearch {
     for (const char* beside : {"input_scale", "output_scale", "scale_input", "input_zero_point",
                                "input_global_scale", "k_scale", "v_scale", "q_scale"})
       if (tensors_.contains(base + beside))
-        out_.left_alone.emplace(base + beside, LeftAlone{"scales of activations", false});
+        out_.left_alone.emplace(base + beside, LeftAlone{"scales of activations", false, true});
   }
 
   const detail::FileTensors& tensors_;

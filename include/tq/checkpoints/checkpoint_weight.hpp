@@ -48,6 +48,7 @@ struct LeftAlone {
   std::string reason;
   bool is_unreadable =
       false;  ///< part of a weight that cannot be read; the reason says what was expected
+  bool is_of_activations = false;  ///< a scale of activations beside a weight that is read
 };
 
 /// The quantized weights of a file, found by the names, types and shapes of its tensors.

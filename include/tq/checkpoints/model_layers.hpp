@@ -35,8 +35,8 @@ struct ModelLayers {
   std::vector<LeftModule> left;      ///< modules with matrices that stay in float; always "lm_head"
   std::vector<std::string> dropped;  ///< tensors that no engine reads: the head of a tied model
 
-  /// Leaves all layers of a set in float, because of `module`, one of them.
-  void leave_set(std::string set, const std::string& module, const std::string& reason);
+  /// Leaves all layers of sets in float. `why`: by set, one of its layers and the reason.
+  void leave_sets(const std::map<std::string, LeftModule>& why);
 };
 
 /// Names of a checkpoint tell its layers: matrices of decoder blocks with the names of linear
@@ -222,13 +222,17 @@ class LayerFinder {
 
 }  // namespace detail
 
-// The set is a copy, since it may be a member of one of the layers that are erased.
-inline void ModelLayers::leave_set(std::string set, const std::string& module,
-                                   const std::string& reason) {
+inline void ModelLayers::leave_sets(const std::map<std::string, LeftModule>& why) {
+  std::map<std::string, std::vector<LeftModule>> by_set;
   for (const ModelLayer& layer : layers)
-    if (layer.set == set)
-      left.push_back({layer.module, layer.module == module ? reason : "together with " + module});
-  std::erase_if(layers, [&](const ModelLayer& layer) { return layer.set == set; });
+    if (const auto found = why.find(layer.set); found != why.end()) {
+      const LeftModule& cause = found->second;
+      by_set[layer.set].push_back({layer.module, layer.module == cause.module
+                                                     ? cause.reason
+                                                     : "together with " + cause.module});
+    }
+  for (const auto& [set, modules] : by_set) left.insert(left.end(), modules.begin(), modules.end());
+  std::erase_if(layers, [&](const ModelLayer& layer) { return why.contains(layer.set); });
 }
 
 inline ModelLayers find_model_layers(const Json& config, std::span<const TensorInfo> tensors,

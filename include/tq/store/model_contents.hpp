@@ -255,6 +255,7 @@ inline void ModelContents::find_foreign(const std::filesystem::path& path) {
     if (const auto left = found.left_alone.find(info->name); left != found.left_alone.end()) {
       t.left_alone = left->second.reason;
       t.is_unreadable = left->second.is_unreadable;
+      t.is_of_activations = left->second.is_of_activations;
       if (t.is_unreadable && unreadable_.empty()) unreadable_ = t.left_alone;
     }
     tensors_.push_back(std::move(t));

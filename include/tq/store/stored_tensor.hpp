@@ -70,6 +70,7 @@ struct StoredTensor {
   std::string blocks;                    ///< the type of its blocks in a GGUF file ("q4_K")
   std::string left_alone;                ///< why it is no weight, although it may look like one
   bool is_unreadable = false;            ///< part of a weight that cannot be read
+  bool is_of_activations = false;        ///< a scale of activations beside a quantized weight
   std::uint64_t bytes = 0;               ///< in the file, scales and zero points included
   const io::TensorInfo* pool = nullptr;  ///< the tensor of bytes that its parts are in, or null
   std::uint64_t pooled = 0;              ///< where in the pool they begin

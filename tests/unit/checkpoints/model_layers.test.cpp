@@ -240,7 +240,7 @@ TEST_CASE("a set stays in float as a whole") {
   const Case& llama = cases()[0];
   io::ModelLayers found = io::find_model_layers(io::Json::parse(llama.config), llama.tensors);
   const std::string k = block + "self_attn.k_proj", with_k = "together with " + k;
-  found.leave_set(layer_of(found, k).set, k, "too narrow");
+  found.leave_sets({{layer_of(found, k).set, {k, "too narrow"}}});
   CHECK(found.layers.size() == 4);
   std::map<std::string, std::string> left;
   for (const io::LeftModule& m : found.left) left.emplace(m.module, m.reason);

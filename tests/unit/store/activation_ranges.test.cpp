@@ -7,6 +7,10 @@
 #include <tq/checkpoints/format/modelopt.hpp>
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json_text.hpp>
+#include <tq/select/precision_selector.hpp>
+#include <tq/store/checkpoint_sizes.hpp>
+#include <tq/store/dequantize_model.hpp>
+#include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/write_checkpoint.hpp>
 
 #include <algorithm>
@@ -17,7 +21,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -52,11 +55,6 @@ const std::array<Named, 6> modules{{{block + "self_attn.q_proj", 32, 64},
                                     {block + "mlp.gate_proj", 48, 64},
                                     {block + "mlp.up_proj", 48, 64}}};
 
-io::Tensor floats_of(const std::string& name, std::vector<std::size_t> shape,
-                     const std::vector<float>& x) {
-  return io::from_values<float>(name, std::move(shape), std::span<const float>(x));
-}
-
 std::vector<float> weights_of(std::size_t i) {
   return noise(modules[i].outputs * modules[i].inputs, static_cast<unsigned>(i + 1));
 }
@@ -68,7 +66,7 @@ void write_folder(const fs::path& folder) {
   std::array<std::vector<io::Tensor>, 2> shards;
   for (std::size_t i = 0; i < modules.size(); ++i) {
     const auto& [name, outputs, inputs] = modules[i];
-    shards[i % 2].push_back(floats_of(name + ".weight", {outputs, inputs}, weights_of(i)));
+    shards[i % 2].push_back(file_tensor(name + ".weight", {outputs, inputs}, weights_of(i)));
     map[name + ".weight"] = i % 2 == 0 ? "model-1.safetensors" : "model-2.safetensors";
   }
   io::write_safetensors(folder / "model-1.safetensors", shards[0], {});
@@ -93,7 +91,7 @@ void write_activations(const fs::path& folder, float of_gate = 0) {
     for (std::size_t i = 0; i < modules.size(); ++i) {
       std::vector<float> x = activations_of(i, batch);
       if (i == 4 && of_gate != 0) x[9] = of_gate;
-      all.push_back(floats_of(modules[i].name, {5, modules[i].inputs}, x));
+      all.push_back(file_tensor(modules[i].name, {5, modules[i].inputs}, x));
     }
     io::write_safetensors(folder / ("batch" + std::to_string(batch) + ".safetensors"), all, {});
   }
@@ -199,6 +197,62 @@ TEST_CASE("scales of activations are those of the largest magnitude of each fuse
   CHECK_FALSE(written.contains(modules[4].name + ".input_scale"));
 }
 
+TEST_CASE("floats that are written back have no scales of activations") {
+  const TempDir folder;
+  write_folder(folder / "in");
+  write_activations(folder / "acts");
+  const ActivationRanges inputs = ActivationRanges::of_activations({folder / "acts"});
+  CheckpointOptions options;
+  options.inputs = &inputs;
+  using Any = BasicStoredModel<TypeList<float8_e4m3fn, float4_e2m1fn>,
+                               TypeList<float, TwoLevel<float8_e4m3fn>>>;
+  const auto check = [&](const std::string& out, const auto& format) {
+    INFO(out);
+    (void)write_checkpoint<Any>(folder / out, folder / "in", format, options);
+    const ConversionReport report = dequantize_model<Any>(folder / out, folder / (out + "-back/"));
+    CHECK(report.notes == std::vector<std::string>{
+                              "scales of activations are left out, as a float model has none: 6"});
+    const auto back = tensors_in(folder / (out + "-back"));
+    CHECK(back.size() == modules.size());
+    for (const Named& m : modules) {
+      REQUIRE(back.contains(m.name + ".weight"));
+      CHECK(io::to_float32(back.at(m.name + ".weight")) ==
+            Any(folder / out).template load<float>(m.name + ".weight"));
+    }
+  };
+  check("a", compressed_tensors{"fp8-static"});
+  check("b", compressed_tensors{"nvfp4-w4a4"});
+  check("c", modelopt{"fp8-static"});
+  check("d", modelopt{"nvfp4-w4a4"});
+}
+
+TEST_CASE("schemes with and without scales of activations are measured side by side") {
+  const TempDir folder;
+  write_folder(folder / "in");
+  write_activations(folder / "acts");
+  const ActivationRanges inputs = ActivationRanges::of_activations({folder / "acts"});
+  CheckpointOptions options;
+  const std::map<std::string, compressed_tensors> schemes{{"fp8", {"fp8-weight-only"}},
+                                                          {"static", {"fp8-static"}}};
+  test::raises(errc::no_data, {"expected activations by its name"},
+               [&] { (void)checkpoint_candidates<Small>(folder / "in", schemes, options); });
+  options.inputs = &inputs;
+  const CheckpointMeasurement measured =
+      checkpoint_candidates<Small>(folder / "in", schemes, options);
+  const CheckpointSizes<compressed_tensors> sizes(folder / "in", schemes, options);
+  const PrecisionSelector selector(measured.layers);
+  for (const char* const scheme : {"fp8", "static"}) {
+    const PrecisionSelection all = selector.uniform(scheme);
+    CheckpointOptions writing = options;
+    if (scheme == std::string("fp8")) writing.inputs = nullptr;
+    (void)write_checkpoint<Small>(folder / scheme, folder / "in", sizes.mixture(all), writing);
+    std::uint64_t bytes = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / scheme))
+      if (entry.path().extension() == ".safetensors") bytes += entry.file_size();
+    CHECK(sizes(all) == bytes);
+  }
+}
+
 TEST_CASE("static scales do not depend on threads, and an ended run goes on with the same data") {
   const TempDir folder;
   const fs::path in = folder / "in", out = folder / "out";
@@ -265,7 +319,8 @@ TEST_CASE("activations that give no scale are refused with the layer") {
                  [&] { (void)ActivationRanges({{"x", {std::abs(bad), 4}}}); });
     fs::create_directories(folder / "bad");
     io::write_safetensors(folder / "bad" / "a.safetensors",
-                          std::vector<io::Tensor>{floats_of("fc", {2, 2}, {1, 2, bad, 4})}, {});
+                          std::vector<io::Tensor>{file_tensor<float>("fc", {2, 2}, {1, 2, bad, 4})},
+                          {});
     test::raises(errc::not_finite, {"\"fc\""},
                  [&] { (void)ActivationRanges::of_activations({folder / "bad"}); });
   }
@@ -290,14 +345,14 @@ TEST_CASE("experts of a mixture share the scales of their inputs, quiet ones too
       const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first);
       return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(count));
     };
-    single.push_back(floats_of(own + "gate_proj.weight", {32, 64}, part(pair, e * 4096, 2048)));
+    single.push_back(file_tensor(own + "gate_proj.weight", {32, 64}, part(pair, e * 4096, 2048)));
     single.push_back(
-        floats_of(own + "up_proj.weight", {32, 64}, part(pair, e * 4096 + 2048, 2048)));
-    single.push_back(floats_of(own + "down_proj.weight", {64, 32}, part(down, e * 2048, 2048)));
+        file_tensor(own + "up_proj.weight", {32, 64}, part(pair, e * 4096 + 2048, 2048)));
+    single.push_back(file_tensor(own + "down_proj.weight", {64, 32}, part(down, e * 2048, 2048)));
   }
   write("single", single);
-  write("fused", {floats_of(mlp + "experts.gate_up_proj", {2, 64, 64}, pair),
-                  floats_of(mlp + "experts.down_proj", {2, 64, 32}, down)});
+  write("fused", {file_tensor(mlp + "experts.gate_up_proj", {2, 64, 64}, pair),
+                  file_tensor(mlp + "experts.down_proj", {2, 64, 32}, down)});
   // Expert 0 saw no token.
   const ActivationRanges of_experts({{mlp + "experts.1.gate_proj", {3.0f, 64}},
                                      {mlp + "experts.0.up_proj", {0.0f, 64}},

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,11 +38,6 @@ using Extents = std::vector<std::size_t>;
 const format::mlx mlx_g32{.group_size = 32};
 const format::compressed_tensors int4_g32{.scheme = "int4", .group_size = 32};
 const std::string layer = "model.layers.0.mlp.";
-
-io::Tensor noise_tensor(const std::string& name, const Extents& shape, unsigned seed) {
-  const std::vector<float> x = noise(*io::element_count(shape), seed);
-  return io::from_values<float>(name, shape, std::span<const float>(x));
-}
 
 Tensors tensors_of(const fs::path& file) {
   Tensors tensors;
@@ -80,8 +74,8 @@ void write_single(const fs::path& folder, const std::string& type, std::size_t m
     for (const std::string& name : projections) {
       if (e == missing) continue;
       const std::size_t shard = e < 3 ? 0 : 1;
-      shards[shard].push_back(
-          noise_tensor(expert(e, name) + ".weight", shape_of(name), seed_of(e, name)));
+      shards[shard].push_back(file_tensor(expert(e, name) + ".weight", shape_of(name),
+                                          noise(inner * hidden, seed_of(e, name))));
       map[shards[shard].back().name] = names[shard];
     }
   for (std::size_t s = 0; s < 2; ++s)
@@ -111,13 +105,10 @@ void write_fused(const fs::path& folder, const std::string& type, bool has_input
       has_inputs_first ? Extents{experts, hidden, 2 * inner} : Extents{experts, 2 * inner, hidden};
   const Extents single =
       has_inputs_first ? Extents{experts, inner, hidden} : Extents{experts, hidden, inner};
-  io::write_safetensors(
-      folder / "model.safetensors",
-      std::vector<io::Tensor>{io::from_values<float>(layer + "experts.gate_up_proj", pair,
-                                                     std::span<const float>(gate_up)),
-                              io::from_values<float>(layer + "experts.down_proj", single,
-                                                     std::span<const float>(down))},
-      {{"format", "pt"}});
+  io::write_safetensors(folder / "model.safetensors",
+                        std::vector{file_tensor(layer + "experts.gate_up_proj", pair, gate_up),
+                                    file_tensor(layer + "experts.down_proj", single, down)},
+                        {{"format", "pt"}});
   spill(folder / "config.json", config_of(type));
 }
 
@@ -181,7 +172,7 @@ Tensors fused_values(const fs::path& folder, bool has_inputs_first) {
 
 }  // namespace
 
-TEST_CASE("experts of two shards become stacks of MLX in the shard of the first") {
+TEST_CASE("experts of two shards become stacks of MLX in one, whose name counts it alone") {
   const TempDir folder;
   write_single(folder / "in", "qwen3_moe");
   const CheckpointReport report = write_checkpoint<Small>(folder / "out", folder / "in", mlx_g32);
@@ -191,8 +182,8 @@ TEST_CASE("experts of two shards become stacks of MLX in the shard of the first"
   Tensors written;
   std::size_t bytes = 0;
   for (const auto& [name, file] : index["weight_map"].items())
-    CHECK(file == "model-00001-of-00002.safetensors");
-  for (auto& [name, t] : tensors_of(folder / "out" / "model-00001-of-00002.safetensors")) {
+    CHECK(file == "model-00001-of-00001.safetensors");
+  for (auto& [name, t] : tensors_of(folder / "out" / "model-00001-of-00001.safetensors")) {
     bytes += t.bytes.size();
     written.emplace(name, t);
   }
@@ -202,7 +193,7 @@ TEST_CASE("experts of two shards become stacks of MLX in the shard of the first"
   CheckpointOptions options;
   options.jobs = 2;
   (void)write_checkpoint<Small>(folder / "two", folder / "in", mlx_g32, options);
-  check_same(tensors_of(folder / "two" / "model-00001-of-00002.safetensors"), written);
+  check_same(tensors_of(folder / "two" / "model-00001-of-00001.safetensors"), written);
 
   // The reader has experts by the names that they had, and writes them so.
   (void)dequantize_model<Small>(folder / "out", folder / "back/");

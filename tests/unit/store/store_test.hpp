@@ -3,6 +3,7 @@
 // Tensors of many schemes, and the files that the tests of tq/store write.
 
 #include <tq/calibrate/calibrate.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/core/formats.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/ops/quantize.hpp>
@@ -13,8 +14,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <random>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "unit/files/io_test.hpp"
@@ -61,6 +64,13 @@ void for_each_scheme(F&& f) {
   std::vector<float> x(n);
   for (float& v : x) v = static_cast<float>(random()) * 0x1p-31f - 1.0f;
   return x;
+}
+
+/// A tensor of a file with these values.
+template <class T>
+[[nodiscard]] tq::io::Tensor file_tensor(const std::string& name, std::vector<std::size_t> shape,
+                                         const std::vector<T>& values) {
+  return tq::io::from_values<T>(name, std::move(shape), std::span<const T>(values));
 }
 
 template <class Params>

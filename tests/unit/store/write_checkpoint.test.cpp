@@ -23,7 +23,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -49,12 +48,6 @@ const format::compressed_tensors int4_g32{.scheme = "int4", .group_size = 32};
 
 const std::string block = "model.layers.0.";
 
-template <class T>
-io::Tensor stored(const std::string& name, std::vector<std::size_t> shape,
-                  const std::vector<T>& values) {
-  return io::from_values<T>(name, std::move(shape), std::span<const T>(values));
-}
-
 // The same with a part that holds the largest magnitude of the set.
 struct WithMagnitude : format::compressed_tensors {
   [[nodiscard]] bool needs_set_abs_max() const { return true; }
@@ -67,7 +60,7 @@ struct WithMagnitude : format::compressed_tensors {
                                                  const ConstTensorView& values) const {
     std::vector<io::Tensor> parts = compressed_tensors::quantize(layer, values);
     parts.push_back(
-        stored(layer.module + ".set_abs_max", {1}, std::vector<float>{layer.set_abs_max}));
+        file_tensor(layer.module + ".set_abs_max", {1}, std::vector<float>{layer.set_abs_max}));
     return parts;
   }
 };
@@ -83,7 +76,7 @@ std::vector<float> values_of(const Named& tensor) {
 
 void write_tensors(const fs::path& file, const std::vector<Named>& tensors) {
   std::vector<io::Tensor> all;
-  for (const Named& t : tensors) all.push_back(stored(t.first, t.second, values_of(t)));
+  for (const Named& t : tensors) all.push_back(file_tensor(t.first, t.second, values_of(t)));
   io::write_safetensors(file, all, {{"format", "pt"}, {"by", "somebody"}});
 }
 
@@ -439,15 +432,15 @@ TEST_CASE("fused experts become the layers of each expert") {
         }
       const char* const names[]{"gate_proj", "up_proj", "down_proj"};
       single.push_back(
-          stored(block + "mlp.experts." + std::to_string(e) + "." + names[part] + ".weight",
-                 {rows, columns}, x));
+          file_tensor(block + "mlp.experts." + std::to_string(e) + "." + names[part] + ".weight",
+                      {rows, columns}, x));
     }
   const std::string gate_up = block + "mlp.experts.gate_up_proj",
                     down_proj = block + "mlp.experts.down_proj";
-  fused = {stored(gate_up, {experts, 2 * inner, hidden}, pair),
-           stored(down_proj, {experts, hidden, inner}, down)};
-  transposed = {stored(gate_up, {experts, hidden, 2 * inner}, pair_t),
-                stored(down_proj, {experts, inner, hidden}, down_t)};
+  fused = {file_tensor(gate_up, {experts, 2 * inner, hidden}, pair),
+           file_tensor(down_proj, {experts, hidden, inner}, down)};
+  transposed = {file_tensor(gate_up, {experts, hidden, 2 * inner}, pair_t),
+                file_tensor(down_proj, {experts, inner, hidden}, down_t)};
   std::vector<std::map<std::string, io::Tensor>> written;
   for (const auto* tensors : {&single, &fused, &transposed}) {
     const std::string name = std::to_string(written.size());
@@ -473,7 +466,8 @@ TEST_CASE("experts of gpt-oss are read back in the order of its float model") {
   for (std::size_t i = 0; i < x.size(); ++i)  // that MXFP4 holds as they are
     x[i] = i / 32 % 32 == 0 ? 6.0f : std::copysign(magnitudes[i * 2654435761u % 97 % 8], x[i]);
   fs::create_directories(folder / "in");
-  io::write_safetensors(folder / "in" / "model.safetensors", std::vector{stored(name, shape, x)});
+  io::write_safetensors(folder / "in" / "model.safetensors",
+                        std::vector{file_tensor(name, shape, x)});
   spill(
       folder / "in" / "config.json",
       R"({"model_type": "gpt_oss", "hidden_size": 32, "intermediate_size": 64, "vocab_size": 8})");
@@ -711,7 +705,7 @@ TEST_CASE("values that are not finite leave no checkpoint") {
     x[100] = bad;
     fs::create_directories(folder / "in");
     io::write_safetensors(folder / "in" / "model.safetensors",
-                          std::vector<io::Tensor>{stored(name, {64, 64}, x)});
+                          std::vector<io::Tensor>{file_tensor(name, {64, 64}, x)});
     spill(folder / "in" / "config.json", config_text);
     test::raises(errc::not_finite, {name.c_str(), "expected finite values"},
                  [&] { (void)write_checkpoint<Small>(folder / "out", folder / "in", int4_g32); });

@@ -47,10 +47,20 @@ inline constexpr std::string_view float8_note =
 inline constexpr std::string_view mx_note =
     "vLLM on compute capability 10.0, or weight-only (Marlin) from 8.0 on; transformers";
 
-inline constexpr std::array<CompressedScheme, 15> compressed_schemes{{
+// Codes that cross the words of a row.
+inline constexpr std::string_view dense_note =
+    "transformers with compressed-tensors from 0.18 on (older versions load weights of a wrong "
+    "shape without an error); vLLM from 0.20 on, on GPUs with Humming only";
+
+inline constexpr std::array<CompressedScheme, 19> compressed_schemes{{
     {"int4", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "", ""},
     {"int8", "pack-quantized", CompressedParts::packed, 8, "int", "group", 0, "", "",
      "vLLM on GPUs only, and transformers"},
+    {"int6", "pack-quantized", CompressedParts::packed, 6, "int", "group", 0, "", "", dense_note},
+    {"int5", "pack-quantized", CompressedParts::packed, 5, "int", "group", 0, "", "", dense_note},
+    {"int3", "pack-quantized", CompressedParts::packed, 3, "int", "group", 0, "", "", dense_note},
+    {"int2", "pack-quantized", CompressedParts::packed, 2, "int", "group", 0, "", "",
+     "transformers; vLLM from 0.20 on, on GPUs with Humming only"},
     {"w8a8", "int-quantized", CompressedParts::int8, 8, "int", "channel", 0, "", "token",
      "vLLM on a CPU and on compute capability 7.5 to 9.0; transformers"},
     {"w4a8", "pack-quantized", CompressedParts::packed, 4, "int", "group", 0, "", "token",

@@ -26,7 +26,8 @@
 
 namespace tq::format {
 
-/// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "w4a8" and
+/// Schemes of compressed-tensors: "int4" and "int8" packed in groups (W4A16, W8A16), "int2", "int3",
+/// "int5" and "int6" for transformers and for vLLM with Humming, "w4a8" and
 /// "w4afp8" with the weights of "int4" and activations in int8 and float8, "w8a8" with int8
 /// activations, "fp8" with float8 activations, "fp8-weight-only", "fp8-block" in blocks of
 /// 128 x 128, "nvfp4", "mxfp4", "mxfp8", and "mxfp4-dynamic", "mxfp8-dynamic" with activations of
@@ -39,7 +40,7 @@ struct compressed_tensors {
   static constexpr bool takes_experts_whole = false, takes_head = true;
 
   std::string scheme = "int4";
-  /// Inputs of a scale in int4, int8 and w4a8; 0: one for each output. w4afp8 has 128.
+  /// Inputs of a scale in int2 to int8 and w4a8; 0: one for each output. w4afp8 has 128.
   std::size_t group_size = 128;
   bool is_symmetric = true;  ///< without zero points, in int4 and int8
 
@@ -49,7 +50,9 @@ struct compressed_tensors {
   /// runs.
   void require_valid() const {
     const io::detail::CompressedScheme& s = io::detail::compressed_scheme(scheme);
-    if (!is_symmetric && (s.parts != Parts::packed || !s.activations.empty()))
+    const bool has_zero_points =
+        s.parts == Parts::packed && s.activations.empty() && (s.bits == 4 || s.bits == 8);
+    if (!is_symmetric && !has_zero_points)
       tq::detail::raise_expected(errc::unsupported, "compressed-tensors",
                                  {scheme, " to be symmetric, as every engine has it"},
                                  {"zero points"});

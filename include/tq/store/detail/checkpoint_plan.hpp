@@ -11,20 +11,21 @@
 #include <tq/scheme/weight_algorithm.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/layer_decisions.hpp>
 #include <tq/store/detail/layer_jobs.hpp>
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/set_inputs.hpp>
+#include <tq/store/detail/shard_names.hpp>
 #include <tq/store/model_contents.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,12 +46,8 @@ inline void name_shards(std::vector<OutputShard>& shards) {
            s.name.ends_with(".safetensors");
   };
   if (std::ranges::all_of(shards, is_usual)) return;
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    std::array<char, 64> name{};
-    std::snprintf(name.data(), name.size(), "model-%05zu-of-%05zu.safetensors", i + 1,
-                  shards.size());
-    shards[i].name = name.data();
-  }
+  const CountedName name{"model", ".safetensors"};
+  for (std::size_t i = 0; i < shards.size(); ++i) shards[i].name = name.name(i, shards.size());
 }
 
 // Job of a tensor: layers, its values where it is quantized now, or itself. Nothing where
@@ -58,8 +55,6 @@ inline void name_shards(std::vector<OutputShard>& shards) {
 [[nodiscard]] inline std::optional<QuantizeJob> checkpoint_job(const StoredTensor& tensor,
                                                                std::shared_ptr<LayersJob> layers,
                                                                CheckpointPlan& plan) {
-  const bool is_dropped = std::ranges::find(plan.dropped, tensor.name) != plan.dropped.end();
-  if (is_dropped) return std::nullopt;
   if (!tensor.left_alone.empty()) {  // a scale of activations of the old scheme
     plan.dropped.push_back(tensor.name);
     return std::nullopt;
@@ -94,7 +89,9 @@ inline void place_tensors(CheckpointPlan& plan, LayerJobs& jobs, const AnyFormat
     shard.is_described = false;
     shard.other_metadata = {{"format", std::string(format.metadata())}};
   }
+  const std::set<std::string> dropped(plan.dropped.begin(), plan.dropped.end());
   for (const StoredTensor& t : model.tensors()) {
+    if (dropped.contains(t.name)) continue;
     std::optional<QuantizeJob> job = checkpoint_job(t, jobs.find(t.name), plan);
     if (!job) continue;
     std::size_t shard = sharded ? first_shard(model, t) : 0;
@@ -109,13 +106,13 @@ inline void place_tensors(CheckpointPlan& plan, LayerJobs& jobs, const AnyFormat
 [[nodiscard]] inline CheckpointPlan plan_checkpoint(const ModelContents& model,
                                                     const io::Json& config,
                                                     const std::shared_ptr<const AnyFormat>& format,
-                                                    const CheckpointOptions& options,
-                                                    bool sharded) {
+                                                    const CheckpointOptions& options, bool sharded,
+                                                    FoundLayers& found) {
   validate(options.algorithm);
   if (options.algorithm.name != "rtn" && !format->takes_algorithms())
     tq::detail::raise_expected(errc::unsupported, format->name(), {"no algorithm"},
                                {options.algorithm.name});
-  LayerDecisions decisions(model, config, *format, options);
+  LayerDecisions decisions(model, config, *format, options, found);
   CheckpointPlan plan;
   plan.model.model_type = io::served_config(config).model_type;
   plan.model.dtype = decisions.dtype();

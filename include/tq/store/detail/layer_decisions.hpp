@@ -5,13 +5,14 @@
 #include <tq/checkpoints/model_layers.hpp>
 #include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
-#include <tq/containers/tensor.hpp>
+#include <tq/containers/dtype.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/found_layers.hpp>
 #include <tq/store/model_contents.hpp>
 #include <tq/store/name_filter.hpp>
 
@@ -29,30 +30,27 @@ namespace tq::store::detail {
 class LayerDecisions {
  public:
   LayerDecisions(const ModelContents& model, const io::Json& config, const AnyFormat& format,
-                 const CheckpointOptions& options)
+                 const CheckpointOptions& options, FoundLayers& found)
       : model_(model),
         config_(io::served_config(config)),
         format_(format),
         options_(options),
         filter_(options.names) {
-    std::vector<io::TensorInfo> tensors;
-    for (const StoredTensor& t : model.tensors()) tensors.push_back({t.name, t.dtype, t.shape});
     const bool asks_for_head = filter_.asks_for("lm_head.weight");
     if (asks_for_head && !format.takes_head())
       tq::detail::raise_expected(errc::unsupported, format.name(),
                                  {"the head in float, as engines load it"},
                                  {"lm_head among the layers to include"});
-    layers_ = io::find_model_layers(config, tensors, format.takes_experts_whole(), asks_for_head);
+    layers_ = found.find(model, config, format.takes_experts_whole(), asks_for_head);
     require_modules();
-    std::map<std::string, std::pair<std::string, std::string>>
-        problems;  // module and reason by set
+    std::map<std::string, io::LeftModule> problems;  // by set
     for (const StoredTensor& t : model.tensors()) static_cast<void>(filter_.left_out(t.name));
     for (const io::OtherMember& other : model.others()) filter_.note(other.name);
     filter_.require_matches();
     for (const io::ModelLayer& layer : layers_.layers)
       if (std::string reason = problem(layer, filter_.left_out(layer.tensor)); !reason.empty())
-        problems.try_emplace(layer.set, layer.module, std::move(reason));
-    for (const auto& [set, why] : problems) layers_.leave_set(set, why.first, why.second);
+        problems.try_emplace(layer.set, io::LeftModule{layer.module, std::move(reason)});
+    layers_.leave_sets(problems);
     if (layers_.layers.empty()) refuse_model(problems);
   }
 
@@ -100,11 +98,10 @@ class LayerDecisions {
     return format_.problem(weight, options_.tensor_parallel);
   }
 
-  [[noreturn]] void refuse_model(
-      const std::map<std::string, std::pair<std::string, std::string>>& problems) const {
+  [[noreturn]] void refuse_model(const std::map<std::string, io::LeftModule>& problems) const {
     const std::string got =
         problems.empty() ? "none in its decoder blocks"
-                         : problems.begin()->second.first + ": " + problems.begin()->second.second;
+                         : problems.begin()->second.module + ": " + problems.begin()->second.reason;
     tq::detail::raise_expected(errc::unsupported, model_.files().front().string(),
                                {"linear layers that ", format_.name(), " can hold"}, {got});
   }

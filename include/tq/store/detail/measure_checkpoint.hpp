@@ -16,6 +16,7 @@
 #include <tq/store/detail/any_format.hpp>
 #include <tq/store/detail/checkpoint_folder.hpp>
 #include <tq/store/detail/checkpoint_plan.hpp>
+#include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/layer_writer.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/detail/set_magnitudes.hpp>
@@ -107,11 +108,11 @@ template <class Model>
                                                             const io::Json& config,
                                                             const NamedFormat& format,
                                                             const CheckpointOptions& options,
-                                                            std::string& why) {
+                                                            FoundLayers& found, std::string& why) {
   format.format->require_valid();
   try {
-    MeasuredFormat out{format.name,
-                       plan_checkpoint(model.contents(), config, format.format, options, false)};
+    MeasuredFormat out{format.name, plan_checkpoint(model.contents(), config, format.format,
+                                                    options, false, found)};
     io::detail::take_hints(format.format->quantization_config(out.plan.model), out.hints);
     return out;
   } catch (const error& e) {
@@ -189,13 +190,14 @@ class LayerNodes {
 // The modules that have no candidate, and the bytes of the tensors without one.
 inline void add_rest(const ModelContents& model, const std::vector<MeasuredFormat>& formats,
                      CheckpointMeasurement& out) {
-  for (const io::LeftModule& m : formats.front().plan.left)
-    if (std::ranges::none_of(out.layers.nodes,
-                             [&](const PrecisionNode& n) { return n.name == m.module; }))
-      out.left.push_back(m);
-  const std::vector<std::string>& dropped = formats.front().plan.dropped;
+  const CheckpointPlan& plan = formats.front().plan;
+  std::unordered_set<std::string> nodes;
+  for (const PrecisionNode& n : out.layers.nodes) nodes.insert(n.name);
+  for (const io::LeftModule& m : plan.left)
+    if (!nodes.contains(m.module)) out.left.push_back(m);
+  const std::unordered_set<std::string> dropped(plan.dropped.begin(), plan.dropped.end());
   for (const StoredTensor& t : model.tensors())
-    if (std::ranges::find(dropped, t.name) == dropped.end() && !has_candidates(formats, t))
+    if (!dropped.contains(t.name) && !has_candidates(formats, t))
       out.other_bytes += t.foreign ? t.plain_bytes() : t.bytes;
   out.other_header_bytes = least_other_headers(model, formats);
 }
@@ -210,8 +212,9 @@ template <class Model>
       io::parse_json(CheckpointFolder::read_config(folder), (folder / "config.json").string());
   std::vector<MeasuredFormat> formats;
   std::string why = "no scheme";
+  FoundLayers found;
   for (const NamedFormat& scheme : schemes)
-    if (auto fitting = measured_format(model, config, scheme, options, why))
+    if (auto fitting = measured_format(model, config, scheme, options, found, why))
       formats.push_back(*std::move(fitting));
   if (formats.empty()) raise(errc::unsupported, why);
   for (MeasuredFormat& f : formats)

@@ -9,6 +9,7 @@
 #include <tq/store/detail/any_format.hpp>
 #include <tq/store/detail/checkpoint_folder.hpp>
 #include <tq/store/detail/checkpoint_plan.hpp>
+#include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/left_files.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/model_contents.hpp>
@@ -33,7 +34,7 @@ class PlannedSizes {
   // The plan of write_checkpoint.
   [[nodiscard]] CheckpointPlan plan(const std::shared_ptr<const AnyFormat>& format) const {
     format->require_valid();
-    return plan_checkpoint(model_, config_, format, options_, is_sharded_model(model_));
+    return plan_checkpoint(model_, config_, format, options_, is_sharded_model(model_), *found_);
   }
   // Bytes of the files that a plan becomes.
   [[nodiscard]] std::uint64_t bytes_of(const CheckpointPlan& plan) const {
@@ -56,6 +57,7 @@ class PlannedSizes {
   ModelContents model_;
   CheckpointOptions options_;
   io::Json config_;
+  std::unique_ptr<FoundLayers> found_ = std::make_unique<FoundLayers>();
 };
 
 }  // namespace tq::store::detail

@@ -14,6 +14,7 @@
 #include <tq/store/detail/fused_experts.hpp>
 #include <tq/store/detail/output_shard.hpp>
 #include <tq/store/detail/scheme_choice.hpp>
+#include <tq/store/detail/shard_names.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/finite_part.hpp>
 #include <tq/store/in_memory.hpp>
@@ -56,7 +57,7 @@ struct QuantizePlan {
                                                 const SchemeSource& source,
                                                 const ConvertOptions& options, bool sharded);
 
-// Every weight is decoded, to the type it had. With `skip_unreadable`, all are decoded beforehand,
+// Every weight is decoded, to the type it had; scales of activations are left out. With `skip_unreadable`, all are decoded beforehand,
 // and the parts of those that cannot be are copied. Throws: error, as what reads the model.
 template <class Model>
 [[nodiscard]] QuantizePlan plan_dequantize(const Model& model, const ConvertOptions& options,
@@ -136,11 +137,11 @@ inline void require_no_blocks(const ModelContents& model, const ConvertOptions& 
            t.scheme(), "; `requantize` quantizes it anew, dequantize turns it back"});
 }
 
-// Removes shards whose tensors came to other shards.
+// Removes shards whose tensors came to other shards, and counts the rest anew.
 inline void remove_empty_shards(QuantizePlan& plan, bool sharded) {
-  if (sharded && plan.shards.size() > 1)
-    std::erase_if(plan.shards,
-                  [](const OutputShard& s) { return s.jobs.empty() && s.raw.empty(); });
+  if (!sharded || plan.shards.size() < 2) return;
+  const auto is_empty = [](const OutputShard& s) { return s.jobs.empty() && s.raw.empty(); };
+  if (std::erase_if(plan.shards, is_empty) != 0) count_shards(plan.shards);
 }
 
 // The reason why the values of a tensor cannot be made, or empty. All of them are made and dropped.
@@ -226,7 +227,12 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
   Model reader = reading.another();
   FusedExperts experts(model, model.files().front().parent_path() / "config.json");
   if (std::string note = experts.note(); !note.empty()) plan.notes.push_back(std::move(note));
+  std::size_t left_out = 0;  // scales of activations
   for (const StoredTensor& t : model.tensors()) {
+    if (t.is_of_activations) {
+      ++left_out;
+      continue;
+    }
     QuantizeJob job;
     job.source = &t;
     if (t.is_unreadable) job.copied = t.left_alone;
@@ -241,6 +247,9 @@ QuantizePlan plan_dequantize(const Model& reading, const ConvertOptions& options
     const std::size_t shard = experts.shard_of(job, sharded ? first_shard(model, t) : 0);
     plan.shards[shard].jobs.push_back(std::move(job));
   }
+  if (left_out != 0)
+    plan.notes.push_back("scales of activations are left out, as a float model has none: " +
+                         std::to_string(left_out));
   add_others(
       plan, model, sharded, [&](const std::string&) { return options.skip_unreadable; },
       "`skip_unreadable` leaves it out");

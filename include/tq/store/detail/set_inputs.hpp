@@ -49,8 +49,7 @@ namespace tq::store::detail {
 // Gives every layer the largest magnitude of its set, of the members that are known. Returns a text
 // that stands for all, empty where no layer has such a scale. `jobs`: by the names of their
 // tensors, in the order of the model. Throws: errc::no_data for a layer whose set has no
-// activations, or zeros alone; errc::shape_mismatch; errc::bad_argument for ranges that no layer
-// takes.
+// activations, or zeros alone; errc::shape_mismatch.
 [[nodiscard]] inline std::string set_inputs(
     const AnyFormat& format, const std::vector<std::pair<std::string, LayersJob*>>& jobs,
     const ActivationRanges* ranges) {
@@ -65,9 +64,6 @@ namespace tq::store::detail {
       if (const auto found = magnitude_of_inputs(*ranges, tensor, layer.weight))
         of_set = std::max(of_set.value_or(0.0f), *found);
     }
-  if (layers.empty() && ranges != nullptr)
-    tq::detail::raise_expected(errc::bad_argument, format.name(),
-                               {"no activations, as no layer has a scale of these"}, {"some"});
   Digest digest;
   for (WrittenLayer* layer : layers) {
     const std::optional<float>& of_set = most[input_set_of(*layer)];

@@ -11,6 +11,7 @@
 #include <tq/store/detail/any_format.hpp>
 #include <tq/store/detail/checkpoint_folder.hpp>
 #include <tq/store/detail/checkpoint_plan.hpp>
+#include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/left_files.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/detail/set_magnitudes.hpp>
@@ -132,8 +133,12 @@ template <class Model>
   if (is_same_file(folder, out))
     raise_option("`out`: expected another folder than that of `in`, got \"" + out.string() + "\"");
   CheckpointFolder files(folder, out);
+  FoundLayers found;
   CheckpointPlan plan =
-      plan_checkpoint(model.contents(), files.config(), format, options, target.is_sharded);
+      plan_checkpoint(model.contents(), files.config(), format, options, target.is_sharded, found);
+  if (options.inputs != nullptr && !plan.tensors.options.contains("inputs"))
+    tq::detail::raise_expected(errc::bad_argument, format->name(),
+                               {"no activations, as no layer has a scale of these"}, {"some"});
   const std::string limit = transformers_limit(plan, options, in.string());
   files.describe(*format, plan.model);
   on_all_ranks(team, [&] {

@@ -43,13 +43,14 @@ std::vector<float> packed_oracle(const Layer& layer, const File& file, int bits,
 TEST_CASE("packed integers of compressed-tensors are the nearest codes of stored scales",
           "[checkpoints][format]") {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
-    for (const int bits : {4, 8})
+    for (const int bits : {2, 3, 4, 5, 6, 8})
       for (const std::size_t group : {std::size_t{0}, std::size_t{32}, std::size_t{128}})
         for (const bool is_symmetric : {true, false}) {
+          if (!is_symmetric && bits != 4 && bits != 8) continue;
           INFO(to_string(dtype) << " " << bits << " bits, groups of " << group << " "
                                 << is_symmetric);
           const Layer layer(64, 256, dtype);
-          const compressed_tensors format{bits == 4 ? "int4" : "int8", group, is_symmetric};
+          const compressed_tensors format{"int" + std::to_string(bits), group, is_symmetric};
           format.require_valid();
           CHECK(format.problem(layer.weight, 1).empty());
           const File file = written(format, layer);
