@@ -64,8 +64,9 @@ struct QuantizeOptions {
   bool all = false;
   bool requantize = false;  // also what another program quantized
   bool allow_nonfinite = false;
-  std::size_t jobs = 1;    // threads
-  bool overwrite = false;  // what is there from before
+  std::uint64_t shard_size = 0;  // bytes of the parts of a GGUF file; 0: one file
+  std::size_t jobs = 1;          // threads
+  bool overwrite = false;        // what is there from before
   bool json = false;
   Talk talk{};
 };

@@ -67,6 +67,7 @@ GgufQuantizeOptions GgufCommandLine::resolved(const QuantizeOptions& options,
   apply(out.how);
   out.how.names = options.names;
   out.how.requantize = options.requantize;
+  out.how.shard_size = options.shard_size;
   out.how.jobs = options.jobs;
   out.how.overwrite = options.overwrite;
   if (out.how.config.empty()) try {

@@ -20,7 +20,7 @@ struct GgufQuantizeOptions {
   bool json = false;
   Talk talk{};
 };
-void quantize_gguf(const GgufQuantizeOptions& options);
+void quantize_gguf(const GgufQuantizeOptions& options, const Team& team = Team());
 
 // The options that only GGUF files have.
 class GgufCommandLine {

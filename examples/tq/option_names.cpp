@@ -21,6 +21,8 @@ std::string with_option_names(std::string text) {
       {"`overwrite`", "--overwrite"},
       {"`requantize`", "--requantize"},
       {"`mapping`", "--mapping"},
+      {"`imatrix`", "--imatrix"},
+      {"`shard_size`", "--shard-size"},
       {"`metadata`", "--metadata"},
       {"`algorithm`", "--algorithm"},
       {"`fallback`", "--fallback rtn"},

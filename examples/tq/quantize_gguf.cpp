@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tq quantize IN OUT.gguf: a model as llama.cpp loads it; and what it loses, for tq select.
 
+#include "conversion_talk.hpp"
 #include "gguf_options.hpp"
 #include "measured_layers.hpp"
 #include "option_names.hpp"
@@ -19,10 +20,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,17 +47,20 @@ void print_gguf_json(const tq::GgufReport& report, const GgufQuantizeOptions& op
     if (!t.note.empty()) row["note"] = t.note;
     tensors.push_back(std::move(row));
   }
-  print_json({{"input", options.in},
-              {"output", options.out},
-              {"type", gguf_mix_name(options)},
-              {"method", options.how.method == tq::GgufMethod::ggml ? "ggml" : "best"},
-              {"tensors", std::move(tensors)},
-              {"dropped", report.dropped},
-              {"notes", with_option_names(report.notes)},
-              {"total",
-               {{"bytes_before", report.bytes_before()},
-                {"bytes_after", report.bytes_after()},
-                {"bits_per_weight", report.bits_per_weight()}}}});
+  tq::io::Json json{{"input", options.in},
+                    {"output", options.out},
+                    {"type", gguf_mix_name(options)},
+                    {"method", options.how.method == tq::GgufMethod::ggml ? "ggml" : "best"},
+                    {"tensors", std::move(tensors)},
+                    {"dropped", report.dropped},
+                    {"notes", with_option_names(report.notes)},
+                    {"total",
+                     {{"bytes_before", report.bytes_before()},
+                      {"bytes_after", report.bytes_after()},
+                      {"bits_per_weight", report.bits_per_weight()}}}};
+  if (report.reused_shards)
+    json["shards"] = {{"all", report.shards}, {"finished_before", *report.reused_shards}};
+  print_json(json);
 }
 
 void print_gguf_rows(const tq::GgufReport& report, bool is_verbose) {
@@ -86,6 +88,7 @@ void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& 
             << grouped(report.bytes_before()) << " bytes before, " << grouped(report.bytes_after())
             << " after, " << fixed(saved_percent(report.bytes_before(), report.bytes_after()), 1)
             << " % saved\n";
+  print_reused(report.shards, report.reused_shards);
   for (const std::string& name : report.dropped)
     std::cout << "tensor left out: " << printable(name) << '\n';
   for (const std::string& note : report.notes)
@@ -118,24 +121,6 @@ std::vector<tq::layouts::gguf::Type> gguf_types_of(const SelectOptions& options)
   return out;
 }
 
-// Shows the progress of work on a GGUF file.
-class GgufTalk {
- public:
-  GgufTalk(const char* command, tq::GgufOptions& options) {
-    options.progress = [this, command](std::uint64_t done, std::uint64_t all) {
-      if (!progress_) progress_.emplace(command, all);
-      progress_->advance(done - before_);
-      before_ = done;
-    };
-  }
-  GgufTalk(const GgufTalk&) = delete;
-  GgufTalk& operator=(const GgufTalk&) = delete;
-
- private:
-  std::optional<Progress> progress_;
-  std::uint64_t before_ = 0;
-};
-
 tq::GgufOptions weight_options(const SelectOptions& options) {
   tq::GgufOptions how = options.gguf;
   how.names = options.names;
@@ -144,18 +129,12 @@ tq::GgufOptions weight_options(const SelectOptions& options) {
   return how;
 }
 
-tq::GgufReport written_gguf(const GgufQuantizeOptions& options) {
-  tq::GgufOptions how = options.how;
-  const GgufTalk talk("quantize", how);
-  return tq::write_gguf(options.out, options.in, how);
-}
-
 }  // namespace
 
 tq::GgufMeasurement measured_weights(const SelectOptions& options) {
   tq::GgufOptions how = weight_options(options);
   const std::vector<tq::layouts::gguf::Type> types = gguf_types_of(options);
-  const GgufTalk talk("measure", how);
+  const ConversionTalk talk("measure", how);
   return tq::measure_gguf(options.file, types, how);
 }
 
@@ -163,9 +142,13 @@ tq::GgufMeasurement sized_weights(const SelectOptions& options) {
   return tq::gguf_candidates(options.file, gguf_types_of(options), weight_options(options));
 }
 
-void quantize_gguf(const GgufQuantizeOptions& options) {
-  show_progress(!options.json && !options.talk.quiet, options.talk.progress);
-  print_gguf_report(written_gguf(options), options);
+void quantize_gguf(const GgufQuantizeOptions& options, const Team& team) {
+  show_progress(team.rank() == 0 && !options.json && !options.talk.quiet, options.talk.progress);
+  tq::GgufOptions how = options.how;
+  how.team = &team;
+  const ConversionTalk talk("quantize", how);
+  const tq::GgufReport report = tq::write_gguf(options.out, options.in, how);
+  if (team.rank() == 0) print_gguf_report(report, options);
 }
 
 }  // namespace tool

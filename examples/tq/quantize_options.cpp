@@ -122,6 +122,13 @@ QuantizeCommandLine::QuantizeCommandLine(CLI::App& command)
   command.add_flag(
       "--allow-nonfinite", options_.allow_nonfinite,
       "infinity becomes the end of the range and NaN 0 (or stays, in formats that have it)");
+  command
+      .add_option("--shard-size", options_.shard_size,
+                  "of a GGUF file: bytes of weights in a part (2G: 2000000000), so that OUT.gguf "
+                  "becomes OUT-00001-of-00003.gguf and so on; finished parts are kept for the next "
+                  "run when this one is ended (default: one file)")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::PositiveNumber);
   add_writing(command, options_.jobs, options_.overwrite);
   add_talk(command, options_.talk, TalkOf::rows_and_progress);
 }
@@ -158,14 +165,11 @@ GgufQuantizeOptions QuantizeCommandLine::gguf_options() {
 
 void QuantizeCommandLine::run(const Team& team) {
   if (!is_gguf_name(options_.out)) {
-    if (const std::string given = gguf_.given(); !given.empty())
-      throw UsageError(given + ": expected an OUT that ends in .gguf beside it");
+    const std::string given = options_.shard_size != 0 ? "--shard-size" : gguf_.given();
+    if (!given.empty()) throw UsageError(given + ": expected an OUT that ends in .gguf beside it");
     return quantize(options(), team);
   }
-  const GgufQuantizeOptions gguf = gguf_options();
-  if (team.size() > 1)
-    throw UsageError("OUT: expected a folder, whose shards ranks can share, got a GGUF file");
-  quantize_gguf(gguf);
+  quantize_gguf(gguf_options(), team);
 }
 
 }  // namespace tool

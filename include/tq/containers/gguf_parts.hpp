@@ -16,9 +16,46 @@
 #include <system_error>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tq::io {
+
+namespace detail {
+
+inline constexpr std::string_view gguf_part_key = "split.no", gguf_parts_key = "split.count",
+                                  gguf_all_tensors_key = "split.tensors.count";
+
+// "-00002-of-00003.gguf" of part 1 of 3.
+[[nodiscard]] inline std::string gguf_part_ending(std::uint64_t part, std::uint64_t count) {
+  const auto digits = [](std::uint64_t n) {
+    const std::string text = std::to_string(n);
+    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+  };
+  return "-" + digits(part + 1) + "-of-" + digits(count) + ".gguf";
+}
+
+}  // namespace detail
+
+/// The most parts of a model.
+inline constexpr std::uint64_t gguf_max_parts = 65535;
+
+/// The name of part 0, 1, ... of a split model: "MODEL-00002-of-00003.gguf" of part 1 of 3.
+[[nodiscard]] inline std::string gguf_part_name(std::string_view model, std::uint64_t part,
+                                                std::uint64_t count) {
+  return std::string(model) + detail::gguf_part_ending(part, count);
+}
+
+/// The keys that say which part a file is, with the types and in the order of llama-gguf-split:
+/// `tensors` are those of all parts. Precondition: `part` < `count` <= `gguf_max_parts`, and
+/// `tensors` < 2^31.
+[[nodiscard]] inline std::vector<GgufEntry> gguf_part_entries(std::uint64_t part,
+                                                              std::uint64_t count,
+                                                              std::uint64_t tensors) {
+  return {{std::string(detail::gguf_part_key), static_cast<std::uint16_t>(part)},
+          {std::string(detail::gguf_parts_key), static_cast<std::uint16_t>(count)},
+          {std::string(detail::gguf_all_tensors_key), static_cast<std::int32_t>(tensors)}};
+}
 
 /// A model in one GGUF file, or in the parts that llama-gguf-split makes of one:
 /// "MODEL-00001-of-00003.gguf" and so on in a folder. Keys are in the first part.
@@ -48,44 +85,50 @@ class GgufParts {
   }
 
  private:
-  static constexpr std::string_view number_key = "split.no", count_key = "split.count",
-                                    tensors_key = "split.tensors.count", ending = ".gguf";
-
   [[noreturn]] static void refuse(errc code, const std::filesystem::path& path,
                                   const std::string& expected, const std::string& got) {
     detail::fail(code, "tq::io::GgufParts", path.string(), "", detail::expected_got(expected, got));
   }
-  // "-00002-of-00003.gguf" of part 1 of 3.
-  [[nodiscard]] static std::string ending_of(std::uint64_t part, std::uint64_t count) {
-    const auto digits = [](std::uint64_t n) {
-      const std::string text = std::to_string(n);
-      return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
-    };
-    return "-" + digits(part + 1) + "-of-" + digits(count) + std::string(ending);
+  // An integer under a key of parts, or nothing. Throws: errc::malformed for another type.
+  [[nodiscard]] static std::optional<std::uint64_t> number_of(const std::filesystem::path& path,
+                                                              const std::vector<GgufEntry>& entries,
+                                                              std::string_view key) {
+    const GgufValue* const value = find_gguf_value(entries, key);
+    if (value == nullptr) return std::nullopt;
+    const std::string_view type = type_name(*value);
+    std::optional<std::uint64_t> number;
+    if (!std::holds_alternative<GgufArray>(*value)) number = gguf_count(entries, key);
+    if (!number)
+      refuse(errc::malformed, path, "an integer of at least 0 under " + std::string(key),
+             (type.starts_with("int") ? "a negative " : "a value of type ") + std::string(type));
+    return number;
   }
   static std::string shown_count(const std::optional<std::uint64_t>& n) {
     return n ? std::to_string(*n) : std::string("none");
   }
 
   void open_others(GgufByteOrder order) {
-    const std::uint64_t count = gguf_count(entries(), count_key).value_or(1);
+    const std::uint64_t count =
+        number_of(paths_.front(), entries(), detail::gguf_parts_key).value_or(1);
     if (count <= 1) return;
     const std::filesystem::path first = paths_.front();
-    if (count > 65535) refuse(errc::malformed, first, "at most 65535 parts", std::to_string(count));
-    const std::uint64_t number = gguf_count(entries(), number_key).value_or(0);
-    const std::string name = first.filename().string(), own = ending_of(number, count);
+    if (count > gguf_max_parts)
+      refuse(errc::malformed, first, "at most 65535 parts", std::to_string(count));
+    const std::uint64_t number = number_of(first, entries(), detail::gguf_part_key).value_or(0);
+    const std::string name = first.filename().string(),
+                      own = detail::gguf_part_ending(number, count);
     const bool has_name = name.size() > own.size() && name.ends_with(own);
     const std::string stem = has_name ? name.substr(0, name.size() - own.size()) : "MODEL";
     if (number != 0)
       refuse(errc::bad_argument, first,
-             "the first of " + std::to_string(count) + " parts, " + stem + ending_of(0, count),
+             "the first of " + std::to_string(count) + " parts, " + gguf_part_name(stem, 0, count),
              "part " + std::to_string(number + 1));
     if (!has_name)
       refuse(errc::bad_argument, first,
              "the first of " + std::to_string(count) + " parts with a name that ends in " + own,
              detail::shown(name));
     for (std::uint64_t part = 1; part < count; ++part)
-      open_part(first.parent_path() / (stem + ending_of(part, count)), part, count, order);
+      open_part(first.parent_path() / gguf_part_name(stem, part, count), part, count, order);
     require_tensors();
   }
 
@@ -99,16 +142,17 @@ class GgufParts {
              "no such file");
     GgufReader file = GgufReader::open(path, order);
     const auto require = [&](std::string_view key, const std::optional<std::uint64_t>& wanted) {
-      const std::optional<std::uint64_t> got = gguf_count(file.entries(), key);
+      const std::optional<std::uint64_t> got = number_of(path, file.entries(), key);
       if (got != wanted)
         refuse(errc::malformed, path,
                std::string(key) + " " + shown_count(wanted) + " of a part of the model of " +
                    paths_.front().filename().string(),
                shown_count(got));
     };
-    require(number_key, part);
-    require(count_key, count);
-    require(tensors_key, gguf_count(entries(), tensors_key));
+    require(detail::gguf_part_key, part);
+    require(detail::gguf_parts_key, count);
+    require(detail::gguf_all_tensors_key,
+            number_of(paths_.front(), entries(), detail::gguf_all_tensors_key));
     paths_.push_back(path);
     files_.push_back(std::move(file));
   }
@@ -121,12 +165,13 @@ class GgufParts {
           detail::fail(errc::malformed, "tq::io::GgufParts", paths_[i].string(),
                        detail::shown(t.name),
                        detail::expected_got("a tensor in one part", "it in an earlier part, too"));
-    const std::optional<std::uint64_t> wanted = gguf_count(entries(), tensors_key);
+    const std::optional<std::uint64_t> wanted =
+        number_of(paths_.front(), entries(), detail::gguf_all_tensors_key);
     if (wanted != names.size())
-      refuse(
-          errc::malformed, paths_.front(),
-          shown_count(wanted) + " tensors in all parts, as " + std::string(tensors_key) + " says",
-          std::to_string(names.size()));
+      refuse(errc::malformed, paths_.front(),
+             shown_count(wanted) + " tensors in all parts, as " +
+                 std::string(detail::gguf_all_tensors_key) + " says",
+             std::to_string(names.size()));
   }
 
   std::vector<GgufReader> files_;

@@ -13,7 +13,8 @@ namespace tq {
 
 /// Writes a model that tq or another program quantized back in the types it had, as `tq dequantize`
 /// does. `in`, `out` and `Model` are as those of `convert_model`; of a model of one tensor, `out`
-/// can be a .npy file. Throws: as `convert_model`; `errc::bad_argument` for a model that nobody
+/// can be a .npy file. Tensors of a GGUF file that are in no blocks are copied, all of them where
+/// it has no others. Throws: as `convert_model`; `errc::bad_argument` for another model that nobody
 /// quantized; `errc::unsupported` for weights that cannot be read, unless `skip_unreadable`.
 template <class Model = StoredModel>
 ConversionReport dequantize_model(const std::filesystem::path& in, const std::filesystem::path& out,

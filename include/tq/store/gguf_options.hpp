@@ -3,6 +3,7 @@
 // GgufOptions: how write_gguf works.
 
 #include <tq/store/name_patterns.hpp>
+#include <tq/store/team.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,11 +28,17 @@ struct GgufOptions {
   std::filesystem::path metadata{};  ///< a GGUF file with more keys, such as a tokenizer's
   store::NamePatterns names{};       ///< weights to quantize, by their names in the output
   bool requantize = false;           ///< quantize weights anew that are quantized in the input
-  std::size_t jobs = 1;              ///< threads; the bytes of the output do not depend on it
-  bool overwrite = false;            ///< replace what is in the place of the output
+  /// Bytes of tensors of a part: the output becomes "OUT-00001-of-00003.gguf" and so on, as
+  /// llama-gguf-split makes them. A larger tensor has a part of its own. 0: one file.
+  std::uint64_t shard_size = 0;
+  std::size_t jobs = 1;               ///< threads; the bytes of the output do not depend on it
+  bool overwrite = false;             ///< replace what is in the place of the output
+  const store::Team* team = nullptr;  ///< ranks that share the parts; null: this process alone
 
   /// As that of `ConvertOptions`, in bytes of the output.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress{};
+  /// As that of `ConvertOptions`.
+  std::function<void(const std::string& changed)> on_restart{};
 };
 
 }  // namespace tq

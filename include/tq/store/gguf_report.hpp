@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,13 @@ struct GgufWritten {
 
 /// The result of `write_gguf`.
 struct GgufReport {
-  std::filesystem::path file{};
+  std::filesystem::path file{};        ///< the first of the parts
   std::vector<GgufWritten> tensors{};  ///< in the order of the file
   std::vector<std::string> dropped{};  ///< tensors of the input that GGUF models do not have
   std::vector<std::string> notes{};    ///< sentences about keys that are missing, and the like
+  std::size_t shards = 1;              ///< files
+  /// Parts that a run before this one had finished; nothing where the output is one file.
+  std::optional<std::size_t> reused_shards{};
 
   [[nodiscard]] std::uint64_t bytes_before() const {
     std::uint64_t sum = 0;

@@ -19,14 +19,17 @@ namespace tq {
 ///
 ///     tq::write_gguf("llama-q4_k_m.gguf", "llama/", {.type = "q4_k_m"});
 ///
-/// The file appears at the end, under its name. Memory is a band of rows for each of
-/// `options.jobs`. `Model` is as that of `convert_model`. Throws: `store::OptionError` for an `out`
-/// of another name or that is `in`, and for patterns that are no regular expressions;
+/// The file appears at the end, under its name. With a `shard_size` it becomes parts, which ranks
+/// share, and of which a run that was ended leaves those that are finished to the next with the
+/// same options; all appear at the end, the first of them last. Memory is a band of rows for each
+/// of `options.jobs`. `Model` is as that of `convert_model`. Throws: `store::OptionError` for an
+/// `out` of another name or that is `in`, for patterns that are no regular expressions, for more
+/// than 65535 parts, and for several ranks without a `shard_size`;
 /// `errc::unknown_name` for a type that no mix has; `errc::unsupported` for models and tensors that
 /// the mapping does not know, and for types whose blocks are not understood; `errc::bad_argument`
 /// for weights that are quantized, unless `requantize`, for patterns that match nothing, for
-/// magnitudes above those of the type, and for a file in the place of the output, unless
-/// `overwrite`; `errc::not_finite`, naming the tensor; `errc::shape_mismatch`; `errc::malformed`;
+/// magnitudes above those of the type, and, unless `overwrite`, for a file in the place of the
+/// output and for parts of an unfinished run with other options; `errc::not_finite`, naming the tensor; `errc::shape_mismatch`; `errc::malformed`;
 /// `errc::io_failure`.
 template <class Model = StoredModel>
 GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::path& in,

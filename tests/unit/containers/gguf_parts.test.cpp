@@ -123,4 +123,29 @@ TEST_CASE("parts of a GGUF model that are missing or of another model are refuse
   refused(errc::malformed, "m-00001-of-00003.gguf: expected 3 tensors in all parts", "got 2");
   spill(dir / third, "GGUF");
   refused(errc::malformed, "m-00003-of-00003.gguf", "the version");
+  // The numbers of parts are integers.
+  const auto typed = [&](const char* key, std::uint32_t type, const std::string& value) {
+    Bytes part;
+    part.header(0, 1).text(key).u32(type).raw(value);
+    return part.str();
+  };
+  const auto wrong = [&](const char* key, const std::string& part, const char* got) {
+    spill(dir / first, part);
+    refused(
+        errc::malformed, first.c_str(),
+        (std::string("expected an integer of at least 0 under ") + key + ", got " + got).c_str());
+  };
+  wrong("split.count", typed("split.count", 8, Bytes().text("3").str()), "a value of type string");
+  wrong("split.count", typed("split.count", 6, std::string(4, '\0')), "a value of type float32");
+  wrong("split.count", typed("split.count", 7, std::string(1, '\1')), "a value of type bool");
+  wrong("split.count", typed("split.count", 5, std::string(4, '\xff')), "a negative int32");
+  wrong("split.count",
+        typed("split.count", 9, Bytes().u32(2).u64(1).number(std::uint16_t{3}).str()),
+        "a value of type array");
+  spill(dir / first, typed("split.count", 0, std::string(1, '\1')));
+  CHECK(GgufParts::open(dir / first).files().size() == 1);
+  Bytes part;
+  part.header(0, 2).text("split.count").u32(2).number(std::uint16_t{3});
+  part.text("split.no").u32(12).number(0.0);
+  wrong("split.no", part.str(), "a value of type float64");
 }

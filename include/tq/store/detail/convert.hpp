@@ -91,11 +91,12 @@ template <class Model>
   return report;
 }
 
+// A GGUF file of floats becomes a file of floats that other programs read.
 inline void require_quantized(const ModelContents& model, const std::string& in,
                               const ConvertOptions& options) {
   if (!model.unreadable().empty() && !options.skip_unreadable)
     tq::detail::raise_text(errc::unsupported, {in, ": ", model.unreadable(), skip_hint});
-  if (!model.is_described() &&
+  if (!model.is_described() && model.files().front().extension() != ".gguf" &&
       std::none_of(model.tensors().begin(), model.tensors().end(),
                    [](const StoredTensor& t) { return t.foreign || !t.blocks.empty(); }))
     tq::detail::raise_expected(

@@ -222,6 +222,7 @@ template <class Model>
                                            const GgufOptions& options, GgufErrors errors) {
   const std::vector<layouts::gguf::Type> candidates = candidate_types(types);
   const GgufMix mix = gguf_mix("f32");  // for the lists that all mixes have
+  require_gguf_options(in, options);
   const std::unique_ptr<GgufInput> input = gguf_input<Model>(in, options);
   const std::optional<ImportanceFile> read = importance_for(*input, options);
   const ImportanceFile* const importance = read ? &*read : nullptr;

@@ -3,6 +3,7 @@
 // The identity of a run: the command and all files that values of its output depend on.
 
 #include <tq/checkpoints/checkpoint_hints.hpp>
+#include <tq/containers/gguf.hpp>
 #include <tq/containers/safetensors_header.hpp>
 #include <tq/error.hpp>
 #include <tq/files/byte_source.hpp>
@@ -39,6 +40,12 @@ namespace tq::store::detail {
 [[nodiscard]] inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
                                           const std::filesystem::path& config,
                                           const std::vector<std::filesystem::path>& hessians);
+
+// The same of any run: `plan` is a digest of its tensors, `files` are those that values depend on,
+// with the names that messages have for them.
+using NamedFile = std::pair<std::string, std::filesystem::path>;
+[[nodiscard]] inline io::Json identity_of(io::Json options, std::string plan,
+                                          const std::vector<NamedFile>& files);
 
 // The differences of a run from a run before it.
 struct IdentityChange {
@@ -94,11 +101,18 @@ class FileDigest {
   std::array<std::byte, block> buffer_;
 };
 
+// The bytes of a file that are looked at one by one: all of JSON, and headers.
+inline std::uint64_t bytes_read_whole(const std::filesystem::path& file, const FileDigest& digest) {
+  if (file.extension() == ".json") return digest.size();
+  if (file.extension() != ".gguf") return digest.header_end();
+  const auto reader = io::GgufReader::open(file, io::GgufByteOrder::any);
+  return std::min(digest.size(), reader.data_offset());  // without tensors there is no padding
+}
+
 inline std::string digest_of_content(const std::filesystem::path& file) {
   try {
     FileDigest digest(file);
-    const bool is_json = file.extension() == ".json";
-    const std::uint64_t data = is_json ? digest.size() : digest.header_end();
+    const std::uint64_t data = bytes_read_whole(file, digest);
     digest.add_all(0, data);
     digest.add_sample(data, digest.size());
     return digest.text();
@@ -163,23 +177,35 @@ inline void compare_inputs(const io::Json& before, const io::Json& now, Identity
     if (!now.contains(file)) change.content.push_back(file + " (gone)");
 }
 
+inline io::Json identity_of(io::Json options, std::string plan,
+                            const std::vector<NamedFile>& files) {
+  io::Json input = io::Json::object();
+  for (const auto& [name, file] : files) input[name] = identity_of_file(file);
+  return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
+                          "." + std::to_string(TQ_VERSION_PATCH)},
+          {"options", std::move(options)},
+          {"plan", std::move(plan)},
+          {"input", std::move(input)}};
+}
+
+// The files of a model by their names in its folder, and the configurations beside them.
+inline std::vector<NamedFile> model_files(const std::vector<std::filesystem::path>& model) {
+  std::vector<NamedFile> files;
+  const std::filesystem::path folder = model.front().parent_path();
+  for (const std::filesystem::path& file : model)
+    files.emplace_back(file.lexically_relative(folder).string(), file);
+  for (const char* const name : io::checkpoint_hint_files) files.emplace_back(name, folder / name);
+  return files;
+}
+
 inline io::Json identity_of(const ModelContents& model, const QuantizePlan& plan,
                             const std::filesystem::path& config,
                             const std::vector<std::filesystem::path>& hessians) {
-  io::Json input = io::Json::object();
-  const std::filesystem::path folder = model.files().front().parent_path();
-  for (const std::filesystem::path& file : model.files())
-    input[file.lexically_relative(folder).string()] = identity_of_file(file);
-  for (const char* const name : io::checkpoint_hint_files)
-    input[name] = identity_of_file(folder / name);
-  if (!config.empty()) input["`config_file`"] = identity_of_file(config);
+  std::vector<NamedFile> files = model_files(model.files());
+  if (!config.empty()) files.emplace_back("`config_file`", config);
   for (std::size_t i = 0; i < hessians.size(); ++i)
-    input["`hessians`[" + std::to_string(i) + "]"] = identity_of_file(hessians[i]);
-  return {{"version", std::to_string(TQ_VERSION_MAJOR) + "." + std::to_string(TQ_VERSION_MINOR) +
-                          "." + std::to_string(TQ_VERSION_PATCH)},
-          {"options", plan.options},
-          {"plan", plan_digest(model, plan)},
-          {"input", std::move(input)}};
+    files.emplace_back("`hessians`[" + std::to_string(i) + "]", hessians[i]);
+  return identity_of(plan.options, plan_digest(model, plan), files);
 }
 
 inline IdentityChange change_between(const io::Json& before, const io::Json& now) {

@@ -70,6 +70,8 @@ class UnfinishedRun {
   // on the disk before the next begins; "tq-unfinished" is removed.
   void publish(const std::vector<std::string>& shards, const std::string& index_text,
                const OldModels& old);
+  // The same for an output without a file for an index: that is one of the shards, and is moved last.
+  void publish(const std::vector<std::string>& shards);
   // After a failure: removes what no run can go on from. True where there is something to go on
   // from.
   bool leave();
@@ -307,6 +309,19 @@ inline void UnfinishedRun::publish(const std::vector<std::string>& shards,
   io::sync_folder(folder_);
   mark_as_own(folder_ / index_);
   old.remove_shards();
+  clear();
+}
+
+inline void UnfinishedRun::publish(const std::vector<std::string>& shards) {
+  write_text(work_ / "moving", "");
+  std::vector<std::string> others;
+  for (const std::string& shard : shards)
+    if (shard != index_) others.push_back(shard);
+  // As above: without its index an old output is no model.
+  if (is_there(work_ / "shards" / index_)) OldModels{{folder_ / index_}, {}}.remove_indexes();
+  move_shards(others);
+  move_shards({index_});
+  mark_as_own(folder_ / index_);
   clear();
 }
 

@@ -13,6 +13,7 @@
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/detail/run_identity.hpp>
+#include <tq/store/detail/shared_run.hpp>
 #include <tq/store/detail/unfinished_run.hpp>
 #include <tq/store/detail/write_shards.hpp>
 #include <tq/store/hessians.hpp>
@@ -21,14 +22,11 @@
 #include <tq/store/same_file.hpp>
 #include <tq/store/team.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,26 +133,6 @@ inline void set_losses(OutputShard& shard, const io::Json& list) {
   }
 }
 
-// The shards of one rank: the largest first, each to the rank that has least to do.
-inline std::vector<OutputShard*> shards_of(const Team& team, QuantizePlan& plan,
-                                           const io::Json& done) {
-  std::vector<OutputShard*> left;
-  for (OutputShard& shard : plan.shards)
-    if (!done.contains(shard.name)) left.push_back(&shard);
-  if (team.size() == 1) return left;
-  std::stable_sort(left.begin(), left.end(), [](const OutputShard* a, const OutputShard* b) {
-    return a->bytes_before() > b->bytes_before();
-  });
-  std::vector<std::uint64_t> work(team.size());
-  std::vector<OutputShard*> mine;
-  for (OutputShard* shard : left) {
-    const auto least = std::min_element(work.begin(), work.end());
-    *least += shard->bytes_before();
-    if (static_cast<std::size_t>(least - work.begin()) == team.rank()) mine.push_back(shard);
-  }
-  return mine;
-}
-
 inline std::string index_text(const ModelContents& model, const QuantizePlan& plan) {
   io::Json map = io::Json::object();
   std::uint64_t size = 0;
@@ -167,78 +145,43 @@ inline std::string index_text(const ModelContents& model, const QuantizePlan& pl
   return index.dump(2) + "\n";
 }
 
-// The losses of the shards of all ranks, by name; the same on every rank.
+// Writes and notes the shards of one rank, with what they lost.
 template <class Model>
-io::Json work_together(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
-                       const PlanWriting& writing, const Team& team, const io::Json& done) {
-  const auto all = on_all_ranks(team, [&] {
-    io::Json mine = io::Json::object();
-    const ShardPlaces places{[&](const OutputShard& shard) { return run.place(shard.name); },
-                             [&](const OutputShard& shard) {
-                               const io::Json losses = losses_of(shard);
-                               run.note(shard.name, losses);
-                               mine[shard.name] = losses;
-                             }};
-    write_shards(model, shards_of(team, plan, done), places,
-                 {writing.jobs, writing.allow_nonfinite, writing.hessians, writing.progress});
-    return mine.dump();
-  });
-  io::Json losses = done;
-  for (const std::string& text : all) losses.update(io::Json::parse(text));
-  return losses;
-}
-
-inline std::vector<std::string> names_of_shards(const QuantizePlan& plan) {
-  std::vector<std::string> names;
-  for (const OutputShard& shard : plan.shards) names.push_back(shard.name);
-  return names;
-}
-
-// Begins the run on rank 0, before all ranks work. Returns the losses of shards that a run before
-// this one had finished.
-inline io::Json begin_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
-                          const QuantizeTarget& target, const PlanWriting& writing) {
-  if (!writing.overwrite) require_no_old_models(old_models(target, plan, model), target);
-  io::Json done(run.begin(names_of_shards(plan), writing.overwrite));
-  if (!run.dropped().empty() && writing.on_restart) writing.on_restart(run.dropped());
-  return done;
-}
-
-inline void publish_run(UnfinishedRun& run, const ModelContents& model, const QuantizePlan& plan,
-                        const QuantizeTarget& target) {
-  run.publish(names_of_shards(plan), index_text(model, plan), old_models(target, plan, model));
+void write_and_note(const Model& model, QuantizePlan& plan, UnfinishedRun& run,
+                    const PlanWriting& writing, const Team& team, const io::Json& done,
+                    const NoteShard& note) {
+  const ShardPlaces<OutputShard> places{
+      [&](const OutputShard& shard) { return run.place(shard.name); },
+      [&](const OutputShard& shard) { note(shard.name, losses_of(shard)); }};
+  write_shards(model, shards_of(team, plan.shards, done), places,
+               {writing.jobs, writing.allow_nonfinite, writing.hessians, writing.progress});
 }
 
 // Returns the number of shards that a run before this one had finished.
 template <class Model>
 std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeTarget& target,
                          const PlanWriting& writing, const Team& team) {
+  const ModelContents& contents = model.contents();
   const bool leads = team.rank() == 0;
   UnfinishedRun run(
       target.folder, target.file,
-      leads ? identity_of(model.contents(), plan, writing.config, files_of(writing.hessians))
-            : io::Json());
-  try {
-    const std::string found =
-        on_all_ranks(team, [&] {
-          return leads ? begin_run(run, model.contents(), plan, target, writing).dump()
-                       : std::string();
-        }).front();
-    const io::Json done = io::Json::parse(found);
-    const io::Json losses = work_together(model, plan, run, writing, team, done);
+      leads ? identity_of(contents, plan, writing.config, files_of(writing.hessians)) : io::Json());
+  const std::vector<std::string> names = names_of_shards(plan.shards);
+  RunSteps steps;
+  steps.begin = [&] {
+    if (!writing.overwrite) require_no_old_models(old_models(target, plan, contents), target);
+    return begin_run(run, names, writing.overwrite, writing.on_restart);
+  };
+  steps.work = [&](const io::Json& done, const NoteShard& note) {
+    write_and_note(model, plan, run, writing, team, done, note);
+  };
+  steps.publish = [&](const io::Json& losses) {
     for (OutputShard& shard : plan.shards) set_losses(shard, losses.at(shard.name));
-    on_all_ranks(team, [&] {
-      if (leads && writing.before_publishing) writing.before_publishing();
-      if (leads) publish_run(run, model.contents(), plan, target);
-      return std::string();
-    });
-    return done.size();
-  } catch (const error& e) {
-    if (!leads || !run.leave()) throw;
-    tq::detail::raise_text(
-        e.code(),
-        {e.what(), "\nShards that are finished are kept; the same command goes on from there."});
-  }
+    if (!leads) return;
+    if (writing.before_publishing) writing.before_publishing();
+    run.publish(names, index_text(contents, plan), old_models(target, plan, contents));
+  };
+  return share_run(run, team, steps);
 }
 
 template <class Model>
@@ -251,7 +194,8 @@ void write_one_file(const Model& model, QuantizePlan& plan, const std::string& o
   const bool makes_folder = !target.folder.empty() && out.ends_with('/') &&
                             std::filesystem::create_directories(target.folder, code);
   OutputShard* const all = &plan.shards.front();
-  ShardPlaces places{[&](const OutputShard&) { return target.path(); }, [](const OutputShard&) {}};
+  ShardPlaces<OutputShard> places{[&](const OutputShard&) { return target.path(); },
+                                  [](const OutputShard&) {}};
   // A file with a name of its own in `out` may be a new shard of an old model.
   if (target.is_folder || writing.before_publishing)
     places.publishing = [&] {
@@ -275,7 +219,7 @@ std::optional<std::size_t> write_plan(const Model& model, QuantizePlan& plan,
                                       const PlanWriting& writing, const Team& team) {
   require_other_files(out, target, plan, model.contents(), writing.config,
                       files_of(writing.hessians));
-  if (target.is_sharded) require_distinct_names(names_of_shards(plan), target.file);
+  if (target.is_sharded) require_distinct_names(names_of_shards(plan.shards), target.file);
   static_cast<void>(io::remove_abandoned_files(target.folder));
   if (target.is_sharded) return write_folder(model, plan, target, writing, team);
   write_one_file(model, plan, out, target, writing);

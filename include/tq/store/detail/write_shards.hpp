@@ -2,8 +2,8 @@
 #pragma once
 // Files of the output, written one after the other by several threads.
 
-#include <tq/error.hpp>
 #include <tq/store/detail/in_order.hpp>
+#include <tq/store/detail/open_shards.hpp>
 #include <tq/store/detail/progress.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/shard_writer.hpp>
@@ -15,9 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,14 +29,6 @@ struct WriteOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress{};  // as that of ConvertOptions
 };
 
-// Where a shard is written to; what is done when it is there; and, unless empty, what is done when
-// it is on the disk, before it gets its name. The last two on any thread, one after the other.
-struct ShardPlaces {
-  std::function<std::filesystem::path(const OutputShard&)> path;
-  std::function<void(const OutputShard&)> finished;
-  std::function<void()> publishing{};
-};
-
 // Quantizes, decodes or copies the tensors of the shards; the jobs then say what was lost. The
 // bytes do not depend on the number of threads. While a shard is pushed to the disk, the next is
 // worked on. Memory is that of pieces of tensors and of their parameters: of all threads together
@@ -47,69 +37,7 @@ struct ShardPlaces {
 // then leave nothing.
 template <class Model>
 void write_shards(const Model& model, std::span<OutputShard* const> shards,
-                  const ShardPlaces& places, const WriteOptions& options);
-
-// The shards that are open: from the first of their tensors that begins to the last that ends.
-class OpenShards {
- public:
-  OpenShards(const ModelContents& model, std::span<OutputShard* const> shards,
-             const ShardPlaces& places)
-      : model_(model), places_(places), states_(shards.size()) {
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-      states_[i].shard = shards[i];
-      states_[i].left = shards[i]->jobs.size();
-    }
-  }
-
-  [[nodiscard]] ShardWriter& open(std::size_t i) {
-    State& state = states_[i];
-    const std::lock_guard lock(state.mutex);
-    if (!state.writer)
-      state.writer =
-          std::make_unique<ShardWriter>(places_.path(*state.shard), model_, *state.shard);
-    return *state.writer;
-  }
-  // One more of the tensors of a shard is done.
-  void leave(std::size_t i) {
-    {
-      const std::lock_guard lock(states_[i].mutex);
-      if (--states_[i].left != 0) return;
-    }
-    const std::lock_guard lock(mutex_);
-    wait();
-    finishing_ = std::async(std::launch::async, [this, i] { finish(i); });
-  }
-  // A shard without tensors.
-  void write_empty(std::size_t i) {
-    static_cast<void>(open(i));
-    finish(i);
-  }
-  // Throws: what went wrong at the end of the last shard.
-  void wait() {
-    if (finishing_.valid()) finishing_.get();
-  }
-
- private:
-  struct State {
-    std::mutex mutex;
-    OutputShard* shard = nullptr;
-    std::unique_ptr<ShardWriter> writer;
-    std::size_t left = 0;
-  };
-
-  void finish(std::size_t i) {
-    State& state = states_[i];
-    state.writer->finish(places_.publishing);
-    state.writer.reset();
-    places_.finished(*state.shard);
-  }
-
-  const ModelContents& model_;
-  const ShardPlaces& places_;
-  std::vector<State> states_;
-  std::mutex mutex_;
-  std::future<void> finishing_;  // of one shard; the last member, as its end needs the others
-};
+                  const ShardPlaces<OutputShard>& places, const WriteOptions& options);
 
 // A tensor, which of the shards it is in, and its working_bytes().
 struct Piece {
@@ -131,11 +59,14 @@ inline std::uint64_t budget_for(const ModelContents& model) {
 
 template <class Model>
 void write_shards(const Model& model, std::span<OutputShard* const> shards,
-                  const ShardPlaces& places, const WriteOptions& options) {
+                  const ShardPlaces<OutputShard>& places, const WriteOptions& options) {
   std::vector<Piece> pieces;
   std::vector<std::uint64_t> costs;
   std::uint64_t work = 0, largest = 0;  // of weights with algorithms
-  OpenShards open(model.contents(), shards, places);
+  OpenShards<OutputShard, ShardWriter> open(
+      shards, places, [&](const std::filesystem::path& path, const OutputShard& shard) {
+        return std::make_unique<ShardWriter>(path, model.contents(), shard);
+      });
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (shards[i]->jobs.empty()) open.write_empty(i);
     for (QuantizeJob& job : shards[i]->jobs) {
