@@ -2,6 +2,7 @@
 // tq quantize IN OUT.gguf.
 #include <tq/containers/gguf.hpp>
 #include <tq/containers/gguf_writer.hpp>
+#include <tq/containers/safetensors.hpp>
 
 #include "tool_test.hpp"
 
@@ -46,6 +47,49 @@ TEST_CASE("a GGUF file is written, described and replaced") {
   CHECK(has(succeed({"inspect", folder("y.gguf")}), "q6_K"));
   succeed({"dequantize", folder("y.gguf"), folder("z.safetensors")});
   CHECK(succeed({"quantize", folder("x.gguf"), folder("q.gguf"), "--quiet"}).empty());
+}
+
+TEST_CASE("a GGUF file is written in parts") {
+  const Folder folder("gguf_parts");
+  write_gguf(folder("x.gguf"));
+  const std::string first = folder("y-00001-of-00002.gguf");
+  // 4 * 144 and 1024 bytes in the first part, 4 * 210 in the second.
+  const std::string out = succeed(
+      {"quantize", folder("x.gguf"), folder("y.gguf"), "--type", "q4_k", "--shard-size", "2K"});
+  CHECK(has(out, "3 tensors in q4_k"));
+  CHECK(folder.files() ==
+        std::set<std::string>{"x.gguf", "y-00001-of-00002.gguf", "y-00002-of-00002.gguf"});
+  CHECK(tq::io::GgufReader::open(first).tensors().size() == 2);
+  CHECK(Json::parse(succeed({"inspect", first, "--json"}))["tensors"].size() == 3);
+  const Json json = Json::parse(succeed({"quantize", folder("x.gguf"), folder("z.gguf"), "--type",
+                                         "q4_k", "--shard-size", "1000", "--json", "--jobs", "3"}));
+  CHECK(json["shards"] == Json{{"all", 3}, {"finished_before", 0}});
+  CHECK(has(fail(1, {"quantize", folder("x.gguf"), folder("y.gguf"), "--shard-size", "2K", "--type",
+                     "q4_k"}),
+            "expected a free place for the output, got a file; --overwrite replaces it"));
+  succeed({"quantize", folder("x.gguf"), folder("y.gguf"), "--type", "q4_k", "--shard-size", "2K",
+           "--overwrite"});
+  CHECK(has(fail(2, {"quantize", folder("x.gguf"), folder("q.safetensors"), "--shard-size", "2K"}),
+            "--shard-size: expected an OUT that ends in .gguf beside it"));
+  CHECK(has(fail(2, {"quantize", folder("x.gguf"), folder("q.gguf"), "--shard-size", "0"}),
+            "--shard-size"));
+  CHECK(has(fail(2, {"quantize", first, folder("y.gguf"), "--requantize", "--shard-size", "2K",
+                     "--type", "q4_k"}),
+            "expected another file than"));
+}
+
+TEST_CASE("a GGUF file without blocks becomes a file of floats") {
+  const Folder folder("gguf_floats");
+  write_gguf(folder("x.gguf"));
+  succeed({"quantize", folder("x.gguf"), folder("h.gguf"), "--type", "f16"});
+  const Json json =
+      Json::parse(succeed({"dequantize", folder("h.gguf"), folder("h.safetensors"), "--json"}));
+  CHECK(json["total"]["tensors"] == 3);
+  CHECK(json["total"]["dequantized"] == 0);
+  const auto gguf = tq::io::GgufReader::open(folder("h.gguf"));
+  const auto file = tq::io::SafetensorsReader::open(folder("h.safetensors"));
+  CHECK(file.info("blk.0.ffn_up.weight").dtype == DType::f16);
+  for (const auto& t : gguf.tensors()) CHECK(file.read(t.name).bytes == gguf.read_bytes(t.name));
 }
 
 TEST_CASE("options that do not go with a GGUF file are refused") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mpi_quantize: on three ranks, the bytes of tq quantize. The environment says how it is started.
+#include <tq/containers/gguf_writer.hpp>
+
 #include "shards_test.hpp"
 
 #include <cstdlib>
@@ -68,4 +70,32 @@ TEST_CASE("ranks share the shards and write what one would", "[mpi]") {
   CHECK(has(run_ranks(folder, "'" + folder("none") + "' '" + folder("u/") + "'").err, "none"));
   CHECK_FALSE(fs::exists(folder("u")));
   CHECK(contents(out) == one);
+}
+
+TEST_CASE("ranks share the parts of a GGUF file", "[mpi]") {
+  const Folder folder("mpi_gguf");
+  std::vector<tq::io::GgufTensorDecl> tensors;
+  for (std::size_t i = 0; i < 5; ++i)
+    tensors.push_back({"blk." + std::to_string(i) + ".ffn_up.weight",
+                       tq::layouts::gguf::Type::f32,
+                       {8 * (i + 1), 256}});
+  const std::vector<tq::io::GgufEntry> keys{{"general.architecture", std::string("llama")}};
+  tq::io::GgufWriter writer(folder("x.gguf"), keys, tensors);
+  for (const auto& t : writer.order()) {
+    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / sizeof(float));
+    writer.append(t.name, std::as_bytes(std::span(values)));
+  }
+  writer.finish();
+  const std::string said = succeed({"quantize", folder("x.gguf"), folder("one/y.gguf"), "--type",
+                                    "q4_k", "--shard-size", "4000"});
+  const std::string in = "'" + folder("x.gguf") + "' ", type = " --type q4_k";
+  const Result all =
+      run_ranks(folder, in + "'" + folder("out/y.gguf") + "' --shard-size 4000" + type);
+  INFO(all.err);
+  CHECK(all.status == 0);
+  CHECK(all.out == said);
+  CHECK(contents(folder("out")) == contents(folder("one")));
+  const Result whole = run_ranks(folder, in + "'" + folder("y.gguf") + "'" + type);
+  CHECK(whole.status != 0);
+  CHECK(has(whole.err, "--shard-size: expected one, for parts that ranks can share, got none"));
 }

@@ -112,7 +112,7 @@ struct GgufShard {
   return digest.text();
 }
 
-// What a run makes of what.
+// The command and all files that the bytes of the output depend on.
 [[nodiscard]] inline io::Json gguf_identity(const GgufInput& input,
                                             std::span<const GgufShard> shards,
                                             const GgufOptions& options) {
