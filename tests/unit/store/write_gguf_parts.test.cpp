@@ -289,7 +289,7 @@ TEST_CASE("parts that are finished are kept for the same command") {
   CHECK(write(out, dir / "in.gguf", again).reused_shards == 3u);
   CHECK(contents(dir / "out") == expected);
 
-  // Of an input that has changed everything is made anew: keys are looked at one by one.
+  // If the input has changed, all parts are made anew: keys are looked at one by one.
   fs::remove_all(dir / "out");
   again.overwrite = ended.overwrite = false;
   end_early();

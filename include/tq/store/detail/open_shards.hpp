@@ -2,6 +2,8 @@
 #pragma once
 // The files of an output while several threads write them.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <filesystem>
 #include <functional>
