@@ -218,7 +218,7 @@ TEST_CASE("threads and ranks write the parts that one writes") {
   options.jobs = 3;
   static_cast<void>(write(dir / "three/x.gguf", dir / "in.gguf", options));
   CHECK(contents(dir / "three") == expected);
-  for (const std::size_t count : {2, 7}) {
+  for (const std::size_t count : {std::size_t{2}, std::size_t{7}}) {
     const fs::path folder = dir / ("ranks" + std::to_string(count));
     const auto errors = Threads(count).run([&](const store::Team& team) {
       GgufOptions shared = in_parts(700);
