@@ -160,7 +160,7 @@ TEST_CASE("a weight of another program whose parts are in several shards comes t
   const Json map = Json::parse(content(folder("out/" + index_name)))["weight_map"];
   CHECK(map["l.weight"] == shard_name(0, 2));
   CHECK(map["l.weight_scale_inv"] == shard_name(0, 2));
-  CHECK(map["other"] == shard_name(1, 2));
+  CHECK(fs::exists(folder("out/" + shard_name(1, 2))));
   CHECK_FALSE(fs::exists(folder("out/" + shard_name(0, 3))));
   succeed({"quantize", folder("in"), folder("one.safetensors")});
   for (const std::string more : {"", "--requantize"}) {
