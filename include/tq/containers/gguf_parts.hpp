@@ -2,6 +2,7 @@
 #pragma once
 // GgufParts: the GGUF files of a model, which may be split.
 
+#include <tq/containers/detail/counted_name.hpp>
 #include <tq/containers/gguf.hpp>
 #include <tq/containers/gguf_value.hpp>
 #include <tq/error.hpp>
@@ -26,15 +27,6 @@ namespace detail {
 inline constexpr std::string_view gguf_part_key = "split.no", gguf_parts_key = "split.count",
                                   gguf_all_tensors_key = "split.tensors.count";
 
-// "-00002-of-00003.gguf" of part 1 of 3.
-[[nodiscard]] inline std::string gguf_part_ending(std::uint64_t part, std::uint64_t count) {
-  const auto digits = [](std::uint64_t n) {
-    const std::string text = std::to_string(n);
-    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
-  };
-  return "-" + digits(part + 1) + "-of-" + digits(count) + ".gguf";
-}
-
 }  // namespace detail
 
 /// The most parts of a model.
@@ -43,7 +35,7 @@ inline constexpr std::uint64_t gguf_max_parts = 65535;
 /// The name of part 0, 1, ... of a split model: "MODEL-00002-of-00003.gguf" of part 1 of 3.
 [[nodiscard]] inline std::string gguf_part_name(std::string_view model, std::uint64_t part,
                                                 std::uint64_t count) {
-  return std::string(model) + detail::gguf_part_ending(part, count);
+  return detail::CountedName{std::string(model), ".gguf"}.name(part, count);
 }
 
 /// The keys that say which part a file is, with the types and in the order of llama-gguf-split:
@@ -113,10 +105,10 @@ class GgufParts {
     if (count <= 1) return;
     const std::filesystem::path first = paths_.front();
     if (count > gguf_max_parts)
-      refuse(errc::malformed, first, "at most 65535 parts", std::to_string(count));
+      refuse(errc::malformed, first, "at most " + std::to_string(gguf_max_parts) + " parts",
+             std::to_string(count));
     const std::uint64_t number = number_of(first, entries(), detail::gguf_part_key).value_or(0);
-    const std::string name = first.filename().string(),
-                      own = detail::gguf_part_ending(number, count);
+    const std::string name = first.filename().string(), own = gguf_part_name("", number, count);
     const bool has_name = name.size() > own.size() && name.ends_with(own);
     const std::string stem = has_name ? name.substr(0, name.size() - own.size()) : "MODEL";
     if (number != 0)

@@ -5,6 +5,7 @@
 #include <tq/checkpoints/detail/layer_names.hpp>
 #include <tq/checkpoints/served_config.hpp>
 #include <tq/checkpoints/writable_format.hpp>
+#include <tq/containers/detail/counted_name.hpp>
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
@@ -17,7 +18,6 @@
 #include <tq/store/detail/layers_job.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/detail/set_inputs.hpp>
-#include <tq/store/detail/shard_names.hpp>
 #include <tq/store/model_contents.hpp>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ inline void name_shards(std::vector<OutputShard>& shards) {
            s.name.ends_with(".safetensors");
   };
   if (std::ranges::all_of(shards, is_usual)) return;
-  const CountedName name{"model", ".safetensors"};
+  const io::detail::CountedName name{"model", ".safetensors"};
   for (std::size_t i = 0; i < shards.size(); ++i) shards[i].name = name.name(i, shards.size());
 }
 

@@ -3,6 +3,7 @@
 // QuantizeTarget: the meaning of `out` of convert_model: one file, or a folder of shards with an
 // index.
 
+#include <tq/containers/detail/counted_name.hpp>
 #include <tq/error.hpp>
 #include <tq/store/detail/quantize_plan.hpp>
 #include <tq/store/model_contents.hpp>
@@ -92,8 +93,8 @@ inline QuantizeTarget quantize_target(const std::string& out, const ModelContent
     return {path.parent_path(), path.filename().string(), out.ends_with(index_ending)};
   if (in.string().ends_with(index_ending)) return {path, in.filename().string(), true, true};
   std::string stem = in.stem().string();
-  constexpr std::string_view part = "-00001-of-00002";  // of GgufParts
-  if (in.extension() == ".gguf" && model.files().size() > 1) stem.resize(stem.size() - part.size());
+  const auto part = io::detail::counted_name(stem);
+  if (part && in.extension() == ".gguf" && model.files().size() > 1) stem = part->before;
   return {path, stem + ".safetensors", false, true};
 }
 
