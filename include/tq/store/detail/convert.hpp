@@ -32,15 +32,6 @@
 
 namespace tq::store::detail {
 
-[[nodiscard]] inline PlanWriting writing_of(const ConvertOptions& options) {
-  PlanWriting writing;
-  writing.jobs = options.jobs;
-  writing.overwrite = options.overwrite;
-  writing.progress = options.progress;
-  writing.on_restart = options.on_restart;
-  return writing;
-}
-
 // Takes the plan apart: a model may have millions of tensors.
 [[nodiscard]] inline ConversionReport report_of(std::shared_ptr<const ModelContents> model,
                                                 QuantizePlan plan) {

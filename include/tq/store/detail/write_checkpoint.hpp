@@ -147,12 +147,8 @@ template <class Model>
     return std::string();
   });
   if (format->needs_set_abs_max()) set_magnitudes(model, plan, options.jobs, team);
-  PlanWriting writing;
-  writing.jobs = options.jobs;
+  PlanWriting writing = writing_of(options);
   writing.hessians = options.hessians;
-  writing.overwrite = options.overwrite;
-  writing.progress = options.progress;
-  writing.on_restart = options.on_restart;
   writing.before_publishing = [&] { files.write(); };
   const std::optional<std::size_t> reused =
       write_plan(model, plan.tensors, out.string() + "/", target, writing, team);

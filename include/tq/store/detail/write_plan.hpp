@@ -48,6 +48,17 @@ struct PlanWriting {
   std::function<void()> before_publishing{};
 };
 
+// The settings that ConvertOptions and CheckpointOptions share.
+template <class Options>
+[[nodiscard]] PlanWriting writing_of(const Options& options) {
+  PlanWriting writing;
+  writing.jobs = options.jobs;
+  writing.overwrite = options.overwrite;
+  writing.progress = options.progress;
+  writing.on_restart = options.on_restart;
+  return writing;
+}
+
 // Every rank of the team calls it with the same plan; of one file, a single rank. At the end the
 // jobs of rank 0 say what was lost. Returns the number of shards that a run before this one had
 // finished, if shards are written. Throws: the same on every rank; error as write_shards,
