@@ -4,7 +4,7 @@
 #include <tq/containers/gguf_writer.hpp>
 #include <tq/containers/safetensors.hpp>
 
-#include "tool_test.hpp"
+#include "gguf_test.hpp"
 
 using namespace tool_test;
 
@@ -18,12 +18,7 @@ void write_gguf(const std::string& path) {
   const std::vector<tq::io::GgufTensorDecl> tensors{{"blk.0.ffn_up.weight", Type::f32, {4, 256}},
                                                     {"blk.0.ffn_norm.weight", Type::f32, {256}},
                                                     {"output.weight", Type::f32, {4, 256}}};
-  tq::io::GgufWriter writer(path, entries, tensors);
-  for (const auto& t : writer.order()) {
-    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
-    writer.append(t.name, std::as_bytes(std::span(values)));
-  }
-  writer.finish();
+  write_noise_gguf(path, tensors, entries);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tq imatrix: the importance of inputs is measured, merged, continued and used.
 #include <tq/containers/gguf.hpp>
-#include <tq/containers/gguf_writer.hpp>
 #include <tq/containers/npz_writer.hpp>
 #include <tq/store/importance_file.hpp>
 
-#include "tool_test.hpp"
+#include "gguf_test.hpp"
 
 using namespace tool_test;
 
@@ -34,12 +33,7 @@ void write_layers(const Folder& folder) {
                                                {"tokenizer.ggml.model", std::string("llama")}};
   const std::vector<tq::io::GgufTensorDecl> tensors{{"blk.0.ffn_up.weight", Type::f32, {4, inputs}},
                                                     {"output.weight", Type::f32, {4, inputs}}};
-  tq::io::GgufWriter writer(folder("x.gguf"), entries, tensors);
-  for (const auto& t : writer.order()) {
-    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / 4);
-    writer.append(t.name, std::as_bytes(std::span(values)));
-  }
-  writer.finish();
+  write_noise_gguf(folder("x.gguf"), tensors, entries);
 }
 
 }  // namespace

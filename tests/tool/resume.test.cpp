@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs that end before they are done, and what the next makes of what they left.
-#include <tq/containers/gguf_writer.hpp>
 
+#include "gguf_test.hpp"
 #include "process.hpp"
 #include "shards_test.hpp"
 #include "support/share.hpp"
@@ -359,18 +359,8 @@ TEST_CASE("dequantize that is killed at any moment is continued to the same byte
 TEST_CASE("parts of a GGUF file that is killed at any moment are continued to the same bytes",
           "[kill]") {
   const Folder folder("kill_gguf");
-  std::vector<tq::io::GgufTensorDecl> tensors;
-  for (std::size_t i = 0; i < 12; ++i)
-    tensors.push_back({"blk." + std::to_string(i) + ".ffn_up.weight",
-                       tq::layouts::gguf::Type::f32,
-                       {32 * (i % 4 + 1), 512}});
-  const std::vector<tq::io::GgufEntry> keys{{"general.architecture", std::string("llama")}};
-  tq::io::GgufWriter writer(folder("x.gguf"), keys, tensors);
-  for (const auto& t : writer.order()) {
-    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / sizeof(float));
-    writer.append(t.name, std::as_bytes(std::span(values)));
-  }
-  writer.finish();
+  write_noise_gguf(folder("x.gguf"),
+                   ffn_weights(12, 512, [](std::size_t i) { return 32 * (i % 4 + 1); }));
   kill_and_go_on(
       folder,
       [&](const std::string& to, const std::string& jobs) {

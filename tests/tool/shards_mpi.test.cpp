@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mpi_quantize: on three ranks, the bytes of tq quantize. The environment says how it is started.
-#include <tq/containers/gguf_writer.hpp>
 
+#include "gguf_test.hpp"
 #include "shards_test.hpp"
 
 #include <cstdlib>
@@ -74,18 +74,8 @@ TEST_CASE("ranks share the shards and write what one would", "[mpi]") {
 
 TEST_CASE("ranks share the parts of a GGUF file", "[mpi]") {
   const Folder folder("mpi_gguf");
-  std::vector<tq::io::GgufTensorDecl> tensors;
-  for (std::size_t i = 0; i < 5; ++i)
-    tensors.push_back({"blk." + std::to_string(i) + ".ffn_up.weight",
-                       tq::layouts::gguf::Type::f32,
-                       {8 * (i + 1), 256}});
-  const std::vector<tq::io::GgufEntry> keys{{"general.architecture", std::string("llama")}};
-  tq::io::GgufWriter writer(folder("x.gguf"), keys, tensors);
-  for (const auto& t : writer.order()) {
-    const std::vector<float> values = noise(static_cast<std::size_t>(t.size_bytes) / sizeof(float));
-    writer.append(t.name, std::as_bytes(std::span(values)));
-  }
-  writer.finish();
+  write_noise_gguf(folder("x.gguf"),
+                   ffn_weights(5, 256, [](std::size_t i) { return 8 * (i + 1); }));
   const std::string said = succeed({"quantize", folder("x.gguf"), folder("one/y.gguf"), "--type",
                                     "q4_k", "--shard-size", "4000"});
   const std::string in = "'" + folder("x.gguf") + "' ", type = " --type q4_k";
