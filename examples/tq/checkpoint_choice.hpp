@@ -48,7 +48,8 @@ struct MixtureFormat {
 
 // True for a type that stores scales of activations.
 [[nodiscard]] bool is_static(const std::string& type);
-// Such a type of a resolved choice, or of one of its layers; empty if there is none.
+// The type of a resolved choice, or of one of its layers, for which `is_static` is true; empty if
+// there is none.
 [[nodiscard]] std::string static_type(const CheckpointChoice& choice);
 
 // A line that loads a folder.
