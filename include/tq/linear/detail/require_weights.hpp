@@ -4,7 +4,6 @@
 
 #include <tq/error.hpp>
 
-
 namespace tq::detail {
 
 // Throws: `errc::shape_mismatch` for a layer whose weights another one has taken.
