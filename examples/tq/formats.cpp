@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// tq formats: the number formats, and the schemes made of them, with what they take and what others
-// call them.
+// tq formats: the number formats, the schemes made of them and the types of GGUF files, with what
+// they take and what others call them.
 #include "commands.hpp"
+#include "gguf_types.hpp"
 #include "output.hpp"
 #include "schemes.hpp"
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -66,6 +68,21 @@ std::string block_text(const tq::QuantSpec& spec) {
   return spec.granularity == "per_channel" ? "channel" : "tensor";
 }
 
+// The types of blocks of GGUF files; adds them to `list`, too.
+Table gguf_table(tq::io::Json& list) {
+  Table table({{"type"}, {"weights in a block", true}, {"bytes", true}, {"bits/weight", true}});
+  for (const std::string& name : gguf_block_names()) {
+    const tq::layouts::gguf::TypeInfo& info = *find_gguf_block(name);
+    const double bits = 8.0 * info.bytes / info.elements;
+    table.add({name, std::to_string(info.elements), std::to_string(info.bytes), fixed(bits, 3)});
+    list.push_back({{"name", name},
+                    {"block_weights", info.elements},
+                    {"block_bytes", info.bytes},
+                    {"bits_per_weight", bits}});
+  }
+  return table;
+}
+
 }  // namespace
 
 void formats(const FormatsOptions& options) {
@@ -109,8 +126,12 @@ void formats(const FormatsOptions& options) {
     schemes.push_back(
         {{"name", name}, {"spec", tq::io::spec_to_json(spec)}, {"bits_per_weight", bits}});
   }
+  tq::io::Json gguf_types = tq::io::Json::array();
+  const Table blocks = gguf_table(gguf_types);
   if (options.json) {
-    print_json({{"formats", std::move(list)}, {"schemes", std::move(schemes)}});
+    print_json({{"formats", std::move(list)},
+                {"schemes", std::move(schemes)},
+                {"gguf_types", std::move(gguf_types)}});
     return;
   }
   std::cout << "Formats: --type of tq quantize, calibrate and plot takes each of them.\n\n";
@@ -120,7 +141,10 @@ void formats(const FormatsOptions& options) {
                "are casts.\n\n";
   named.print();
   std::cout << "\nbits/weight of a " << side << " x " << side
-            << " matrix, scales and zero points included.\n";
+            << " matrix, scales and zero points included.\n"
+               "\nTypes of GGUF files, for --types of tq sweep, sensitivity and select --for "
+               "llama.cpp.\n\n";
+  blocks.print();
 }
 
 }  // namespace tool

@@ -109,7 +109,10 @@ std::vector<std::string> subcommands(const CLI::App& app) {
 // The options of what is measured tensor by tensor in many schemes.
 void add_precision(CLI::App& command, tool::PrecisionOptions& options, const char* file = "MODEL") {
   command.add_option(file, options.file, "the file to read")->required();
-  command.add_option("--types", options.types, "schemes or formats, with commas between them")
+  command
+      .add_option("--types", options.types,
+                  "schemes, formats and types of GGUF files such as q4_K (of select with --for "
+                  "llama.cpp), with commas between them")
       ->delimiter(',')
       ->allow_extra_args(false);
   tool::add_names(command, options.names, "leave out");
@@ -281,8 +284,8 @@ int main(int argc, char** argv) {
   compare->callback([&] { status = run("compare", [&] { tool::compare(comparing); }); });
 
   tool::FormatsOptions listing;
-  CLI::App* formats =
-      app.add_subcommand("formats", "List the number formats and the schemes made of them");
+  CLI::App* formats = app.add_subcommand(
+      "formats", "List the number formats, the schemes made of them and the types of GGUF files");
   add_json(formats, listing.json);
   formats->callback([&] { status = run("formats", [&] { tool::formats(listing); }); });
 

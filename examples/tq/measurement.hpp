@@ -8,12 +8,15 @@
 #include "stored_model.hpp"
 #include "values.hpp"
 
+#include <tq/layouts/gguf/type.hpp>
 #include <tq/ops/compare.hpp>
 #include <tq/ptq/expected_error.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/store/finite_part.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +25,16 @@ namespace tool {
 using tq::store::FinitePart;
 using tq::store::NonFiniteCounts;
 
-// The schemes of --types, or the usual ones. Throws: UsageError.
-[[nodiscard]] std::vector<tq::NamedScheme> schemes_of(const std::vector<std::string>& names);
+// The schemes of --types, or the usual ones, and the types of GGUF files among them.
+struct MeasuredTypes {
+  std::vector<tq::NamedScheme> schemes{};
+  std::vector<tq::layouts::gguf::Type> blocks{};
+};
+// Throws: UsageError.
+[[nodiscard]] MeasuredTypes types_of(const std::vector<std::string>& names);
 
-// The error of a scheme on some weights, or the reason why it does not fit.
+// The error of a scheme or of a type of GGUF files on some weights, or the reason why it does not
+// fit.
 struct SchemeResult {
   double elements = 0, bytes = 0;
   tq::Comparison<> lost{};
@@ -59,15 +68,23 @@ class SchemeMeasurement {
   // `outputs`, unless it is null, counts the loss of outputs; values are finite then.
   [[nodiscard]] SchemeResult operator()(const StoredTensor& tensor, const tq::QuantSpec& asked,
                                         const tq::ExpectedError* outputs = nullptr);
+  // The same of the blocks that `tq quantize` would write to a GGUF file, without importance.
+  [[nodiscard]] SchemeResult operator()(const StoredTensor& tensor, tq::layouts::gguf::Type type);
   // The time to copy the values of a tensor.
   [[nodiscard]] double float_seconds(const StoredTensor& tensor);
 
  private:
+  // Adds what was lost between values and `back_`.
+  void add_lost(SchemeResult& result, std::span<const float> values);
+  // Throws: errc::not_finite for NaN and infinities, of which there are no blocks.
+  void require_finite(const StoredTensor& tensor);
+
   bool allow_nonfinite_;
   std::size_t timed_runs_;  // of each piece; 0: no times
   FloatReader floats_;
   PieceCoder coder_;
   std::vector<std::byte> codes_;
+  std::vector<std::uint8_t> blocks_;
   std::vector<float> back_;
   FinitePart finite_;
 };

@@ -16,6 +16,8 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 namespace tool {
 
@@ -42,30 +44,43 @@ std::size_t rows_of(const PrecisionOptions& options) {
   return options.rows.value_or(tq::ProductTimes::default_rows);
 }
 
-// A tensor in all schemes that can do it.
+// Adds a scheme that was measured, with an error relative to the weights or the outputs.
+void add_candidate(tq::PrecisionNode& node, const std::string& scheme, const SchemeResult& result,
+                   double error, MeasuredPrecision& out) {
+  if (result.is_measured() && std::isfinite(error))
+    return node.candidates.push_back({scheme, static_cast<std::uint64_t>(result.bytes), error,
+                                      result.seconds, tq::Evidence::measured,
+                                      tq::timed_decoding(result.seconds)});
+  out.cannot.push_back(
+      scheme + ": " +
+      (result.is_measured() ? "tensor " + node.name + ": the error is not finite" : result.error));
+}
+
+double error_of(const SchemeResult& result) {
+  return result.is_measured() ? tq::relative_error(result.lost.metrics()) : 0;
+}
+
+// A tensor in all schemes and types that can do it.
 tq::PrecisionNode measured_tensor(SchemeMeasurement& measure, const StoredTensor& tensor,
-                                  const std::vector<tq::NamedScheme>& schemes,
+                                  const PrecisionPlan& plan,
                                   const std::optional<tq::ExpectedError>& of_outputs,
                                   MeasuredPrecision& out) {
   tq::PrecisionNode node{tensor.name, tensor.elements(), {}};
   node.candidates.push_back(tq::float_candidate(tensor.bytes, measure.float_seconds(tensor)));
   std::uint64_t nonfinite = 0;
-  for (const tq::NamedScheme& scheme : schemes) {
+  const auto take = [&](const std::string& name, const SchemeResult& result, double error) {
+    if (result.is_measured()) nonfinite = result.nonfinite.all();
+    add_candidate(node, name, result, error, out);
+  };
+  for (const tq::NamedScheme& scheme : plan.schemes) {
     const SchemeResult result = measure(tensor, scheme.spec, of_outputs ? &*of_outputs : nullptr);
-    const double error = !result.is_measured() ? 0
-                         : of_outputs          ? of_outputs->relative(result.output_loss)
-                                               : tq::relative_error(result.lost.metrics());
-    if (!result.is_measured() || !std::isfinite(error)) {
-      out.cannot.push_back(scheme.name + ": " +
-                           (result.is_measured()
-                                ? "tensor " + tensor.name + ": the error is not finite"
-                                : result.error));
-      continue;
-    }
-    nonfinite = result.nonfinite.all();
-    node.candidates.push_back({scheme.name, static_cast<std::uint64_t>(result.bytes), error,
-                               result.seconds, tq::Evidence::measured,
-                               tq::timed_decoding(result.seconds)});
+    take(scheme.name, result,
+         of_outputs && result.is_measured() ? of_outputs->relative(result.output_loss)
+                                            : error_of(result));
+  }
+  for (const tq::layouts::gguf::Type type : plan.blocks) {
+    const SchemeResult result = measure(tensor, type);
+    take(std::string(tq::layouts::gguf::info_of(type).name), result, error_of(result));
   }
   out.nonfinite += nonfinite;
   return node;
@@ -88,11 +103,17 @@ std::uint64_t PrecisionPlan::fewest_bytes() const {
 }
 
 PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& options) {
-  PrecisionPlan plan{schemes_of(options.types), {}, {}};
-  std::set<std::string> names;
-  for (const tq::NamedScheme& scheme : plan.schemes)
-    if (!names.insert(scheme.name).second)
-      throw UsageError("--types: expected each scheme once, got \"" + scheme.name + "\" twice");
+  auto [schemes, blocks] = types_of(options.types);
+  PrecisionPlan plan{std::move(schemes), std::move(blocks), {}, {}};
+  std::set<std::string_view> names;
+  const auto require_new = [&](std::string_view name) {
+    if (!names.insert(name).second)
+      throw UsageError("--types: expected each scheme once, got \"" + std::string(name) +
+                       "\" twice");
+  };
+  for (const tq::NamedScheme& scheme : plan.schemes) require_new(scheme.name);
+  for (const tq::layouts::gguf::Type type : plan.blocks)
+    require_new(tq::layouts::gguf::info_of(type).name);
   NameFilter filter(options.names);
   require_unquantized(model.contents(), options.file);
   for (const StoredTensor& t : model.tensors()) {
@@ -114,6 +135,13 @@ PrecisionPlan precision_plan(const StoredModel& model, const PrecisionOptions& o
   return plan;
 }
 
+void require_schemes(const PrecisionPlan& plan, const std::string& who) {
+  if (!plan.blocks.empty())
+    throw UsageError("--types: expected schemes of tq for " + who + ", got the type \"" +
+                     std::string(tq::layouts::gguf::info_of(plan.blocks.front()).name) +
+                     "\" of GGUF files");
+}
+
 MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& plan,
                                      const PrecisionOptions& options, Times times,
                                      ExpectedErrors* outputs) {
@@ -130,7 +158,7 @@ MeasuredPrecision measured_precision(StoredModel& model, const PrecisionPlan& pl
       if (outputs != nullptr) of_outputs = outputs->of(*t);
       if (outputs != nullptr && !of_outputs) out.by_weights.push_back(t->name);
       naming(t->name, [&] {
-        out.model.nodes.push_back(measured_tensor(measure, *t, plan.schemes, of_outputs, out));
+        out.model.nodes.push_back(measured_tensor(measure, *t, plan, of_outputs, out));
         if (times == Times::measured)
           tq::set_product_times(out.model.nodes.back(), to_shape(t->shape), t->kind, plan.schemes,
                                 products);

@@ -6,6 +6,7 @@
 #include "stored_model.hpp"
 
 #include <tq/json/precision_json.hpp>
+#include <tq/layouts/gguf/type.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/store/expected_errors.hpp>
@@ -24,6 +25,7 @@ struct SkippedTensor {
 // A file without what was measured: which tensors there are to choose for.
 struct PrecisionPlan {
   std::vector<tq::NamedScheme> schemes;
+  std::vector<tq::layouts::gguf::Type> blocks;  // of --types, too
   std::vector<const StoredTensor*> tensors;
   std::vector<SkippedTensor> skipped;
   std::uint64_t skipped_bytes = 0, weights = 0;
@@ -34,6 +36,9 @@ struct PrecisionPlan {
 // Throws: UsageError; tq::error where there is nothing to choose for.
 [[nodiscard]] PrecisionPlan precision_plan(const StoredModel& model,
                                            const PrecisionOptions& options);
+
+// Throws: UsageError, naming who needs schemes of tq, for a plan with types of GGUF files.
+void require_schemes(const PrecisionPlan& plan, const std::string& who);
 
 // The tensors of a plan, measured; `cannot` says which scheme cannot do which tensor.
 struct MeasuredPrecision {

@@ -3,6 +3,7 @@
 
 #include "conversion_talk.hpp"
 #include "gguf_options.hpp"
+#include "gguf_types.hpp"
 #include "measured_layers.hpp"
 #include "option_names.hpp"
 #include "output.hpp"
@@ -11,7 +12,6 @@
 
 #include <tq/containers/tensor.hpp>
 #include <tq/json/json.hpp>
-#include <tq/layouts/gguf/block.hpp>
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/scheme/closest_name.hpp>
 #include <tq/scheme/detail/known_names.hpp>
@@ -95,19 +95,9 @@ void print_gguf_report(const tq::GgufReport& report, const GgufQuantizeOptions& 
     std::cout << "note: " << printable_text(with_option_names(note)) << '\n';
 }
 
-// The types that a weight can get, by their names.
-std::vector<std::string> gguf_type_names() {
-  using tq::layouts::gguf::Type;
-  std::vector<std::string> names{"f16", "bf16"};
-  for (const tq::layouts::gguf::TypeInfo& info : tq::layouts::gguf::types)
-    if (tq::layouts::gguf::has_block(info.type) && info.type != Type::q8_1 &&
-        info.type != Type::q8_K)
-      names.emplace_back(info.name);
-  return names;
-}
-
 std::vector<tq::layouts::gguf::Type> gguf_types_of(const SelectOptions& options) {
-  const std::vector<std::string> known = gguf_type_names();
+  std::vector<std::string> known{"f16", "bf16"};
+  for (std::string& name : gguf_block_names()) known.push_back(std::move(name));
   std::vector<tq::layouts::gguf::Type> out;
   for (const std::string& name : options.types) {
     const tq::layouts::gguf::TypeInfo* const info = tq::layouts::gguf::find_type(name);

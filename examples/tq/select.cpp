@@ -113,6 +113,7 @@ void select(const SelectOptions& options) {
   if (!options.profile.empty())
     require_other_file("-o", options.out, {options.profile}, "--profile");
   const PrecisionPlan plan = precision_plan(model, options);
+  require_schemes(plan, "tq select without --for llama.cpp");
   const std::uint64_t fewest = plan.fewest_bytes();
   require_reachable(
       options, {fewest, plan.weights, fewest + plan.skipped_bytes, plan.skipped_bytes, "copied"});

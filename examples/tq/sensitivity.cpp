@@ -61,6 +61,7 @@ void sensitivity(const SensitivityOptions& options) {
   }
   const PrecisionPlan plan = precision_plan(model, options);
   const Times times = options.profile.empty() ? Times::none : Times::measured;
+  if (times == Times::measured) require_schemes(plan, "--profile");
   TextFiles output;
   if (!options.profile.empty()) output.open(options.profile, options.overwrite);
   const MeasuredPrecision measured = measured_precision(model, plan, options, times);

@@ -7,9 +7,12 @@
 #include "schemes.hpp"
 #include "stored_model.hpp"
 
+#include <tq/layouts/gguf/type.hpp>
+
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace tool {
@@ -19,11 +22,13 @@ namespace {
 using tq::errc;
 using tq::io::Json;
 
+// A scheme of tq, or a type of GGUF files.
 struct Candidate {
   std::string name;
-  tq::QuantSpec spec;
-  SchemeResult total;
-  std::vector<SchemeResult> tensors;
+  std::optional<tq::QuantSpec> spec{};
+  const tq::layouts::gguf::TypeInfo* blocks = nullptr;
+  SchemeResult total{};
+  std::vector<SchemeResult> tensors{};
   bool best = false;  // nothing else is better in as few bits
 };
 
@@ -48,13 +53,35 @@ std::string shown(const SchemeResult& r, double number, int digits) {
   return r.is_measured() ? fixed(number, digits) : "-";
 }
 
+std::vector<Candidate> candidates_of(const SweepOptions& options) {
+  std::vector<Candidate> list;
+  auto [schemes, blocks] = types_of(options.types);
+  for (tq::NamedScheme& scheme : schemes)
+    list.push_back({.name = std::move(scheme.name), .spec = std::move(scheme.spec)});
+  for (const tq::layouts::gguf::Type type : blocks) {
+    const tq::layouts::gguf::TypeInfo& info = tq::layouts::gguf::info_of(type);
+    list.push_back({.name = std::string(info.name), .blocks = &info});
+  }
+  return list;
+}
+
+SchemeResult measured(SchemeMeasurement& measure, const StoredTensor& tensor, const Candidate& c) {
+  return c.spec ? measure(tensor, *c.spec) : measure(tensor, c.blocks->type);
+}
+
+std::string description_of(const Candidate& c) {
+  if (c.spec) return to_string(*c.spec);
+  return "GGUF, " + std::to_string(c.blocks->elements) + " weights in blocks of " +
+         std::to_string(c.blocks->bytes) + " bytes";
+}
+
 void print(const std::vector<Candidate>& list, const std::vector<const StoredTensor*>& tensors,
            const SweepOptions& options) {
   Table total({{"scheme"}, {"bits/weight", true}, {"SQNR dB", true}, {""}, {"which is"}});
   for (const Candidate& c : list)
     total.add({c.name, shown(c.total, c.total.bits(), 3), shown(c.total, c.total.sqnr_db(), 2),
                c.best ? "*" : "",
-               c.total.is_measured() ? to_string(c.spec) : printable(c.total.error)});
+               c.total.is_measured() ? description_of(c) : printable(c.total.error)});
   if (options.per_tensor) {
     Table each({{"tensor"}, {"shape"}, {"scheme"}, {"bits/weight", true}, {"SQNR dB", true}});
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -88,9 +115,7 @@ void print(const std::vector<Candidate>& list, const std::vector<const StoredTen
 
 void sweep(const SweepOptions& options) {
   show_progress(!options.json && !options.talk.quiet, options.talk.progress);
-  std::vector<Candidate> list;
-  for (tq::NamedScheme& scheme : schemes_of(options.types))
-    list.push_back({std::move(scheme.name), std::move(scheme.spec), {}, {}});
+  std::vector<Candidate> list = candidates_of(options);
   NameFilter filter(options.names);
   StoredModel model(options.file);
   require_unquantized(model.contents(), options.file);
@@ -114,7 +139,7 @@ void sweep(const SweepOptions& options) {
       in_memory(*t, [&] {
         naming(t->name, [&] {
           for (Candidate& c : list) {
-            SchemeResult result = measure(*t, c.spec);
+            SchemeResult result = measured(measure, *t, c);
             c.total.add(result);
             if (options.per_tensor) c.tensors.push_back(std::move(result));
           }
@@ -135,7 +160,8 @@ void sweep(const SweepOptions& options) {
   for (const Candidate& c : list) {
     Json entry = to_json(c.total);
     entry["name"] = c.name;
-    entry["spec"] = tq::io::spec_to_json(c.spec);
+    if (c.spec) entry["spec"] = tq::io::spec_to_json(*c.spec);
+    else entry["gguf_type"] = c.blocks->name;
     entry["best"] = c.best;
     if (options.per_tensor)
       for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -317,5 +317,14 @@ TEST_CASE("formats lists each with its limits, its names elsewhere and its cost"
   CHECK(formats["iq4_nl"]["lowest"] == -127.0);
   CHECK(schemes["mxfp4"]["bits_per_weight"] == 4.25);
   CHECK(schemes["float8_e5m2"]["bits_per_weight"] == 8.0);
-  CHECK(has(succeed({"formats"}), "FLOAT8E4M3FN"));
+  std::map<std::string, Json> gguf_types;
+  for (const Json& t : report["gguf_types"]) gguf_types[t["name"]] = t;
+  CHECK(gguf_types.size() == 18);
+  CHECK(gguf_types["q4_K"] == Json{{"name", "q4_K"},
+                                   {"block_weights", 256},
+                                   {"block_bytes", 144},
+                                   {"bits_per_weight", 4.5}});
+  const std::string text = succeed({"formats"});
+  CHECK(has(text, "FLOAT8E4M3FN"));
+  CHECK(has(text, "iq4_xs"));
 }

@@ -6,6 +6,10 @@
 
 #include "gguf_test.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 using namespace tool_test;
 
 namespace {
@@ -19,6 +23,14 @@ void write_gguf(const std::string& path) {
                                                     {"blk.0.ffn_norm.weight", Type::f32, {256}},
                                                     {"output.weight", Type::f32, {4, 256}}};
   write_noise_gguf(path, tensors, entries);
+}
+
+// The entry of that name.
+const Json& named(const Json& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const Json& entry) { return entry["name"] == name; });
+  REQUIRE(found != list.end());
+  return *found;
 }
 
 }  // namespace
@@ -109,6 +121,58 @@ TEST_CASE("options that do not go with a GGUF file are refused") {
       has(fail(1, {"quantize", golden("conformance/gguf/files/all_quant.gguf"), folder("y.gguf")}),
           "--requantize quantizes it anew"));
   CHECK(folder.files() == std::set<std::string>{"x.gguf"});
+}
+
+TEST_CASE("sweep and sensitivity measure types of GGUF files as quantize writes them") {
+  const Folder folder("gguf_sweep");
+  const std::string in = folder("x.gguf"), weight = "blk.0.ffn_up.weight";
+  write_gguf(in);
+  for (const auto& [type, bits] : std::map<std::string, double>{{"q8_0", 8.5}, {"q6_K", 6.5625}}) {
+    INFO(type);
+    const std::string out = folder(type + ".gguf");
+    succeed({"quantize", in, out, "--type", type});
+    const Json lost = Json::parse(succeed({"compare", in, out, "--json"}));
+    const double db = named(lost["tensors"], weight)["error"]["sqnr_db"];
+    const Json swept = Json::parse(succeed(
+        {"sweep", in, "--include", "ffn_up", "--types", type + ",int8", "--json"}))["schemes"];
+    const Json& row = named(swept, type);
+    CHECK(row["gguf_type"] == type);
+    CHECK(row["bits_per_weight"] == bits);
+    CHECK(row["sqnr_db"] == db);
+    CHECK(named(swept, "int8")["spec"]["type"] == "int8");
+    const Json rows = Json::parse(
+        succeed({"sensitivity", in, "--include", "ffn_up", "--types", type, "--json"}))["rows"];
+    CHECK(rows.size() == 1);
+    CHECK(rows[0]["scheme"] == type);
+    CHECK(std::abs(rows[0]["sqnr_db"].get<double>() - db) < 1e-9);
+  }
+  CHECK(has(succeed({"sweep", in, "--types", "q4_k"}), "GGUF, 256 weights in blocks of 144 bytes"));
+}
+
+TEST_CASE("types of GGUF files that cannot be measured say why") {
+  const Folder folder("gguf_unmeasured");
+  std::vector<float> x = noise(2 * 100);
+  const std::string in = folder("m.safetensors");
+  const auto reason = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"sweep", in, "--types", "q4_K", "--json"});
+    return Json::parse(succeed(options))["schemes"][0]["error"].get<std::string>();
+  };
+  tq::io::write_safetensors(in, std::vector<Tensor>{tq::io::from_float32("w", {2, 100}, x)});
+  CHECK(has(reason({}), "tensor \"w\": expected rows in whole blocks of 256, got 100 elements"));
+  for (const float bad : {std::nanf(""), -INFINITY}) {
+    x.assign(2 * 256, 1.0f);
+    x[300] = bad;
+    tq::io::write_safetensors(in, std::vector<Tensor>{tq::io::from_float32("w", {2, 256}, x)});
+    CHECK(has(fail(1, {"sweep", in, "--types", "q4_K"}), "; --exclude it"));
+    CHECK(has(reason({"--allow-nonfinite"}), "expected finite values"));
+  }
+  CHECK(has(fail(2, {"sweep", in, "--types", "q4_x"}), "types of GGUF files are q4_0, "));
+  CHECK(has(fail(2, {"sensitivity", in, "--types", "q4_k,Q4_K"}), "\"q4_K\" twice"));
+  CHECK(has(fail(2, {"sensitivity", in, "--types", "q4_k", "--profile", folder("p.json")}),
+            "expected schemes of tq for --profile, got the type \"q4_K\""));
+  CHECK(has(fail(2, {"select", in, "--types", "q4_k", "--max-bits", "4", "-o", folder("c.json")}),
+            "--for llama.cpp"));
+  CHECK(folder.files() == std::set<std::string>{"m.safetensors"});
 }
 
 TEST_CASE("a split GGUF model is one model, and a folder without config.json none") {

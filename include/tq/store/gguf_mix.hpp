@@ -92,7 +92,7 @@ namespace store::detail {
 [[nodiscard]] inline bool is_gguf_target(layouts::gguf::Type type) {
   using layouts::gguf::Type;
   const bool is_float = type == Type::f32 || type == Type::f16 || type == Type::bf16;
-  return is_float || (layouts::gguf::has_block(type) && type != Type::q8_1 && type != Type::q8_K);
+  return is_float || layouts::gguf::holds_weights(type);
 }
 
 [[nodiscard]] inline layouts::gguf::Type gguf_target(io::JsonFields& fields, const char* key) {

@@ -2,9 +2,11 @@
 // The quantizer `best` beside that of ggml, by errors that are computed here in double.
 #include <tq/layouts/gguf.hpp>
 #include <tq/layouts/gguf/best.hpp>
+#include <tq/layouts/gguf/quantize_best.hpp>
 
 #include "support/catch.hpp"
 #include "support/distributions.hpp"
+#include "support/error_check.hpp"
 #include "support/inputs.hpp"
 
 #include <cmath>
@@ -147,4 +149,29 @@ TEST_CASE("Gaussian rows are nearer than with ggml, and more effort pays") {
   check(std::type_identity<Q8_0>{}, 46.00);
   check(std::type_identity<IQ4_NL>{}, 22.50);
   check(std::type_identity<IQ4_XS>{}, 22.45);
+}
+
+TEST_CASE("a type at run time gets the blocks of best, or of ggml where there is no search") {
+  const std::vector<float> x = draw(1024, distributions::normal);
+  const std::vector<float> importance(256, 2.0f);
+  for (const TypeInfo& info : types) {
+    INFO(info.name);
+    std::vector<std::uint8_t> blocks(x.size() / info.elements * info.bytes), wanted(blocks.size());
+    if (!has_block(info.type)) {
+      test::raises(tq::errc::unsupported, {"tq::layouts::gguf::quantize", info.name.data()},
+                   [&] { quantize_best(info.type, x, blocks); });
+      continue;
+    }
+    const auto check = [&](std::span<const float> weights) {
+      detail::Blocks::visit(info.type, [&]<class B>(std::type_identity<B>) {
+        if constexpr (Searched<B>) quantize<B>(x, wanted, best{}, weights);
+        else quantize<B>(x, wanted, ggml{}, weights);
+      });
+      quantize_best(info.type, x, blocks, weights);
+      CHECK(blocks == wanted);
+    };
+    check({});
+    check(importance);
+    CHECK(holds_weights(info.type) == (info.type != Type::q8_1 && info.type != Type::q8_K));
+  }
 }

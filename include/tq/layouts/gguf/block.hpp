@@ -59,4 +59,9 @@ void with_block(const char* function, Type type, F&& f) {
   return detail::Blocks::visit(type, [](auto) {});
 }
 
+/// True for types with blocks that hold weights: not Q8_1 and Q8_K, which hold activations.
+[[nodiscard]] inline bool holds_weights(Type type) noexcept {
+  return has_block(type) && type != Type::q8_1 && type != Type::q8_K;
+}
+
 }  // namespace tq::layouts::gguf

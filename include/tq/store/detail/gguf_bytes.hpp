@@ -4,10 +4,9 @@
 
 #include <tq/containers/gguf_tensor.hpp>
 #include <tq/containers/tensor.hpp>
-#include <tq/layouts/gguf/best.hpp>
-#include <tq/layouts/gguf/block.hpp>
 #include <tq/layouts/gguf/dequantize.hpp>
 #include <tq/layouts/gguf/quantize.hpp>
+#include <tq/layouts/gguf/quantize_best.hpp>
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/store/gguf_options.hpp>
 
@@ -15,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace tq::store::detail {
 
@@ -25,11 +23,8 @@ inline void encode_gguf(layouts::gguf::Type type, GgufMethod method, std::span<c
   namespace gguf = layouts::gguf;
   if (const auto dtype = io::gguf_dtype(type))
     return io::from_float32(x, *dtype, std::as_writable_bytes(out));
-  gguf::detail::with_block("tq::write_gguf", type, [&]<class B>(std::type_identity<B>) {
-    if constexpr (gguf::QuantizerOf<gguf::best, B>)
-      if (method == GgufMethod::best) return gguf::quantize<B>(x, out, gguf::best{}, importance);
-    gguf::quantize<B>(x, out, gguf::ggml{}, importance);
-  });
+  if (method == GgufMethod::best) return gguf::quantize_best(type, x, out, importance);
+  gguf::quantize(type, x, out, gguf::ggml{}, importance);
 }
 
 // The values of blocks or floats of the type.
