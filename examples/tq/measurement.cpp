@@ -29,6 +29,19 @@ bool can_do(SchemeResult& result, const StoredTensor& tensor, bool allow_nonfini
   return result.is_measured();
 }
 
+// The type of GGUF files of that name, or null; a name that tq has too, in any case, is that of tq.
+const tq::layouts::gguf::TypeInfo* block_type(const std::string& name) {
+  const std::vector<std::string> own = tq::type_and_scheme_names<examples::Types>();
+  const tq::layouts::gguf::TypeInfo* const found = find_gguf_block(name);
+  return found == nullptr || std::ranges::count(own, found->name) != 0 ? nullptr : found;
+}
+
+std::string block_names() {
+  std::vector<std::string> names = gguf_block_names();
+  std::erase_if(names, [](const std::string& name) { return block_type(name) == nullptr; });
+  return tq::joined_names(names);
+}
+
 }  // namespace
 
 MeasuredTypes types_of(const std::vector<std::string>& names) {
@@ -42,10 +55,10 @@ MeasuredTypes types_of(const std::vector<std::string>& names) {
     try {
       out.schemes.push_back({name, scheme_of(name)});
     } catch (const tq::error& e) {
-      const tq::layouts::gguf::TypeInfo* const blocks = find_gguf_block(name);
+      const tq::layouts::gguf::TypeInfo* const blocks = block_type(name);
       if (blocks == nullptr)
         throw UsageError(std::string("--types: ") + e.what() + "; types of GGUF files are " +
-                         tq::joined_names(gguf_block_names()));
+                         block_names());
       out.blocks.push_back(blocks->type);
     }
   }

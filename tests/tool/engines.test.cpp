@@ -57,6 +57,28 @@ TEST_CASE("a folder for an engine is written with one command") {
   CHECK(json["load"] == Json{{"vllm", "vllm serve " + folder("json")}});
   CHECK(json["total"]["bytes_before"] == 2 * (2 * 128 * 64 + 64 * 64 + 3 * 96 * 64));
   CHECK(content(folder("json/model.safetensors")) == content(folder("out/model.safetensors")));
+}
+
+TEST_CASE("weights that config.json describes are not replaced by others") {
+  const Folder folder("engines_kept");
+  write_model(folder);
+  succeed({"quantize", folder("model"), folder("out"), "--format", "gptq", "--group-size", "64"});
+  const std::string weights = folder("out/model.safetensors"), before = content(weights);
+  const std::vector<std::string> other{"quantize", folder("model"), folder("out"), "--type",
+                                       "int4"};
+  const std::string words = "got weights that quantization_config of config.json describes";
+  CHECK(has(fail(1, other), words));
+  CHECK(has(fail(1, {"quantize", folder("model/model.safetensors"), weights}), words));
+  CHECK(has(fail(1, {"dequantize", folder("out"), weights}), "model.safetensors"));
+  CHECK(content(weights) == before);
+  // No reader takes a guess where the configuration is damaged.
+  for (const std::string text : {std::string("{"), std::string(), std::string("{}\0", 3)}) {
+    std::ofstream(folder("out/config.json"), std::ios::binary) << text;
+    fs::remove(folder("out/quantize_config.json"));
+    CHECK(has(fail(1, {"inspect", folder("out")}), "config.json: expected a JSON document"));
+    CHECK(has(fail(1, {"dequantize", folder("out"), folder("back")}), "how quantized weights"));
+    CHECK_FALSE(fs::exists(folder("back")));
+  }
 
   // The same tool reads it, and compares it with the model.
   const Json compared = Json::parse(succeed({"compare", folder("model"), folder("out"), "--json"}));

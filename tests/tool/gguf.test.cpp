@@ -74,6 +74,8 @@ TEST_CASE("a GGUF file is written in parts") {
   CHECK(has(fail(1, {"quantize", folder("x.gguf"), folder("y.gguf"), "--shard-size", "2K", "--type",
                      "q4_k"}),
             "expected a free place for the output, got a file; --overwrite replaces it"));
+  CHECK(has(fail(1, {"quantize", folder("x.gguf"), first}),
+            "got a part of a model in several files; --overwrite replaces it"));
   succeed({"quantize", folder("x.gguf"), folder("y.gguf"), "--type", "q4_k", "--shard-size", "2K",
            "--overwrite"});
   CHECK(has(fail(2, {"quantize", folder("x.gguf"), folder("q.safetensors"), "--shard-size", "2K"}),

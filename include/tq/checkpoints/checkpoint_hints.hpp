@@ -2,6 +2,7 @@
 #pragma once
 // CheckpointHints: what a checkpoint's configuration says of its weights, and its tensors do not.
 
+#include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ struct CheckpointHints {
   /// How compressed-tensors lays out scales ("tensor", "channel", "group", "tensor_group" or
   /// "block"), each for some of the weights; none: found from the shapes.
   std::set<std::string> strategies{};
+  std::string unreadable{};  ///< why a file beside the weights is no JSON; empty: each one is
 };
 
 /// The files beside a checkpoint that `read_checkpoint_hints` reads.
@@ -101,6 +103,17 @@ inline void take_hints(const Json& config, CheckpointHints& hints) {
     hints.is_gptq_v2 = format == "gptq_v2";
 }
 
+// The error of `parse_json`, with the name of the file; empty for JSON.
+[[nodiscard]] inline std::string why_no_json(const std::string& text,
+                                             const std::filesystem::path& file) {
+  try {
+    static_cast<void>(parse_json(text, file.string()));
+    return {};
+  } catch (const error& e) {
+    return e.what();
+  }
+}
+
 }  // namespace detail
 
 /// The hints of quantize_config.json, or of quantization_config in config.json, in the folder of a
@@ -111,8 +124,10 @@ inline void take_hints(const Json& config, CheckpointHints& hints) {
     std::ifstream in(folder / name, std::ios::binary);
     if (!in) continue;
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (text.find('\0') != text.npos) continue;  // the parser takes it for the end
-    Json config = Json::parse(text, nullptr, false);
+    const bool has_nul = text.find('\0') != text.npos;  // the parser takes it for the end
+    Json config = has_nul ? Json() : Json::parse(text, nullptr, false);
+    if (has_nul || config.is_discarded())
+      hints.unreadable = detail::why_no_json(text, folder / name);
     if (config.is_object() && config.contains("quantization_config"))
       config = Json(config["quantization_config"]);
     if (config.is_object()) detail::take_hints(config, hints);

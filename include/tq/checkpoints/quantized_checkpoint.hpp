@@ -52,7 +52,8 @@ struct FormatRules<TypeList<Fs...>> {
 /// Finds the weights of a file that other programs quantized, in `Formats`, a `TypeList` of
 /// `CheckpointFormat`. Only what says a weight's shape is read (weight_shape, weight_format,
 /// quant_state). A weight of which something is missing or does not fit is no weight: its parts are
-/// in `left_alone`, with what was expected. Throws: what `read` throws.
+/// in `left_alone`, with what was expected. Throws: what `read` throws; `errc::malformed` for
+/// weights beside a configuration that is no JSON, as it says how they are stored.
 template <class Formats = all_checkpoint_formats>
 [[nodiscard]] QuantizedCheckpoint find_quantized(std::span<const TensorInfo> tensors,
                                                  const ReadTensor& read,
@@ -64,7 +65,11 @@ template <class Formats = all_checkpoint_formats>
   CheckpointSearch search(known);
   for (const TensorInfo& t : tensors) Rules::find(search, t);
   search.leave_rest(&Rules::is_named_as_part);
-  return std::move(search).result();
+  QuantizedCheckpoint found = std::move(search).result();
+  if (!found.weights.empty() && !hints.unreadable.empty())
+    tq::detail::raise_text(errc::malformed,
+                           {hints.unreadable, "; it says how quantized weights are stored"});
+  return found;
 }
 
 }  // namespace tq::io

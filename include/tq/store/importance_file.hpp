@@ -162,6 +162,21 @@ struct ReadImportance {
   return out;
 }
 
+// Throws: errc::malformed for a file of something else, such as a model.
+inline void require_importance(const io::GgufReader& file) {
+  const auto* const value = file.find_value("general.type");
+  const auto* const type = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto refuse = [&](const std::string& got) {
+    tq::detail::raise_expected(errc::malformed, file.file_name(),
+                               {"a file of `tq imatrix` or llama-imatrix"}, {got});
+  };
+  for (const io::GgufTensor& t : file.tensors())
+    if (!t.name.ends_with(importance_sums_ending) && !t.name.ends_with(importance_counts_ending))
+      refuse("one with a tensor " + io::shown(t.name));
+  if (file.tensors().empty() && (type == nullptr || *type != "imatrix"))
+    refuse("a GGUF file without tensors");
+}
+
 // Sums of squares "w.in_sum2" [matrices, inputs], and "w.counts", by which they are divided.
 [[nodiscard]] inline ReadImportance read_gguf_importance(io::ByteSource source) {
   const io::GgufReader file(std::move(source));
@@ -177,6 +192,7 @@ struct ReadImportance {
   number("imatrix.chunk_count", out.chunks);
   number("imatrix.chunk_size", out.sums.chunk_size);
   out.sums.chunk_size = std::max(1u, out.sums.chunk_size);
+  require_importance(file);
   for (const io::GgufTensor& t : file.tensors()) {
     if (!t.name.ends_with(importance_sums_ending)) continue;
     const std::string name = t.name.substr(0, t.name.size() - importance_sums_ending.size());

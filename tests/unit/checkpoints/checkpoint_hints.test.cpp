@@ -26,6 +26,8 @@ TEST_CASE("hints are what a configuration beside the checkpoint says", "[checkpo
   };
   write("config.json", "{no JSON");
   expect(0, false);
+  const std::string why = tq::io::read_checkpoint_hints(folder).unreadable;
+  CHECK(why.find("config.json: expected a JSON document, got ") != why.npos);
   write("config.json", R"({"hidden_size": 64, "group_size": "many"})");
   expect(0, false);
   write("config.json",

@@ -2,6 +2,8 @@
 #pragma once
 // The steps of write_gguf.
 
+#include <tq/containers/detail/counted_name.hpp>
+#include <tq/error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/json/json.hpp>
 #include <tq/store/detail/gguf_input.hpp>
@@ -91,6 +93,9 @@ struct GgufWork {
 
 inline void write_gguf_file(GgufWork& work, const std::filesystem::path& out,
                             const GgufOptions& options) {
+  if (!options.overwrite && is_there(out) && io::detail::counted_name(out.filename().string()))
+    tq::detail::raise_text(errc::bad_argument,
+                           {out.string(), ": ", occupied_by("a part of a model in several files")});
   require_free_place(out, options.overwrite);
   static_cast<void>(io::remove_abandoned_files(out.parent_path()));
   GgufShard* const all = &work.shards.front();

@@ -5,6 +5,7 @@
 
 #include <tq/error.hpp>
 #include <tq/files/temporary_file.hpp>
+#include <tq/files/text_file.hpp>
 #include <tq/json/json.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
@@ -195,12 +196,27 @@ std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeT
   return share_run(run, team, steps);
 }
 
+// Throws: errc::bad_argument, unless `overwrite`, where the file is there and the config.json beside
+// it tells engines how its weights are quantized, which would not hold for others.
+inline void require_no_engine_weights(const std::filesystem::path& file, bool overwrite) {
+  const std::filesystem::path config = file.parent_path() / "config.json";
+  std::error_code code;
+  if (overwrite || !is_there(file) || !std::filesystem::is_regular_file(config, code)) return;
+  const io::Json json = io::Json::parse(io::read_text(config), nullptr, false);
+  for (const char* const key : {"quantization_config", "quantization"})
+    if (json.is_object() && json.contains(key))
+      tq::detail::raise_text(errc::bad_argument, {file.string(), ": ",
+                                                  occupied_by(std::string("weights that ") + key +
+                                                              " of config.json describes")});
+}
+
 template <class Model>
 void write_one_file(const Model& model, QuantizePlan& plan, const std::string& out,
                     const QuantizeTarget& target, const PlanWriting& writing) {
   const OldModels old = old_models(target, plan, model.contents());
   if (!writing.overwrite) require_no_old_models(old, target);
   require_free_place(target.path(), writing.overwrite);
+  if (!writing.before_publishing) require_no_engine_weights(target.path(), writing.overwrite);
   std::error_code code;
   const bool makes_folder = !target.folder.empty() && out.ends_with('/') &&
                             std::filesystem::create_directories(target.folder, code);
