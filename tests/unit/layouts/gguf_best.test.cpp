@@ -109,6 +109,31 @@ TEST_CASE("the guarded search has at most the error of ggml in every 256 values"
     });
 }
 
+TEST_CASE("a block has the same bytes alone and beside others") {
+  const std::size_t n = 256 * 5;  // whole groups of blocks that are searched together, and a rest
+  const std::vector<float> importance =
+      draw(n, [](inputs::Random& r) { return r.chance(5) ? 0.0 : r.unit(); });
+  for (const auto& [name, x] : kinds(n))
+    for_each_searched([&, &name = name, &x = x]<class B>(std::type_identity<B>) {
+      INFO(info_of(B::type).name << ", " << name);
+      const auto bytes_of = [&](std::size_t first, std::size_t count, bool weighted) {
+        std::vector<std::uint8_t> blocks(count / B::elements * B::bytes);
+        const auto part = [&](std::span<const float> all) { return all.subspan(first, count); };
+        quantize<B>(part(x), blocks, best{Effort::fast},
+                    weighted ? part(importance) : std::span<const float>());
+        return blocks;
+      };
+      for (const bool weighted : {false, true}) {
+        std::vector<std::uint8_t> alone;
+        for (std::size_t i = 0; i < n; i += B::elements) {
+          const auto block = bytes_of(i, B::elements, weighted);
+          alone.insert(alone.end(), block.begin(), block.end());
+        }
+        CHECK(alone == bytes_of(0, n, weighted));
+      }
+    });
+}
+
 TEST_CASE("the search is finite on every kind of data, and exact on zeros") {
   for (const auto& [name, x] : kinds(256 * 4))
     for_each_searched([&, &name = name, &x = x]<class B>(std::type_identity<B>) {

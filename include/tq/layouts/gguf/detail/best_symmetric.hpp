@@ -7,29 +7,39 @@
 #include <tq/layouts/gguf/detail/super_block.hpp>
 #include <tq/layouts/gguf/detail/symmetric_grids.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace tq::layouts::gguf::detail {
 
+inline constexpr std::size_t symmetric_blocks = 2;  // searched together
+
 // The steps of `BestOffset`, without minimums.
 template <class Arch, class Format, class Codes, bool Weighted>
 class BestSymmetric {
  public:
-  // Returns true for values on which other searches may do better: those that codes meet by design,
-  // of one sign in a sub-block, or far smaller in some sub-blocks.
+  // Up to `symmetric_blocks` blocks, step by step, so that none waits for the ends of its own
+  // steps alone.
+  // Returns a bit for each block of values on which other searches may do better: those that codes
+  // meet by design, of one sign in a sub-block, or far smaller in some sub-blocks.
   // `starts` as of `SymmetricGrids`; `moves` are added to the stored code of a scale.
-  static bool encode(const float* x, const float* weights, std::span<const float> starts,
-                     std::span<const float> moves, std::uint8_t* block) noexcept {
-    BestSymmetric search;
-    search.grids_.load(x, weights);
-    search.grids_.find(starts);
-    search.round_scales();
-    for (std::size_t g = 0; g < parts; g += width) search.round_codes(g, moves);
-    search.refit();
-    return search.store(x, block);
+  static std::uint32_t encode(const float* x, const float* weights, std::span<const float> starts,
+                              std::span<const float> moves, std::uint8_t* blocks,
+                              std::size_t count) noexcept {
+    BestSymmetric all[symmetric_blocks];
+    const std::span searches = std::span(all).first(count);
+    for (std::size_t k = 0; k < count; ++k)
+      all[k].grids_.load(x + 256 * k, Weighted ? weights + 256 * k : nullptr);
+    for (BestSymmetric& s : searches) s.grids_.find(starts);
+    for (BestSymmetric& s : searches) s.round_scales();
+    for (std::size_t g = 0; g < parts; g += width)
+      for (BestSymmetric& s : searches) s.round_codes(g, moves);
+    for (BestSymmetric& s : searches) s.refit();
+    std::uint32_t doubtful = 0;
+    for (std::size_t k = 0; k < count; ++k)
+      doubtful |= std::uint32_t{all[k].store(x + 256 * k, blocks + Format::bytes * k)} << k;
+    return doubtful;
   }
 
  private:
@@ -41,7 +51,7 @@ class BestSymmetric {
 
   // The largest scale takes the code that reaches farthest.
   void round_scales() noexcept {
-    const float most = extreme(grids_.scale, parts);
+    const float most = extreme_of<Arch, parts>(grids_.scale);
     d_ = rounded_to_half(most / low_scale);
   }
   static TQ_FORCE_INLINE Lanes code_of(Lanes v) noexcept {
@@ -90,11 +100,10 @@ class BestSymmetric {
   bool store(const float* x, std::uint8_t* block) const noexcept {
     typename Format::Scales fields;
     fields.d = d_;
-    float scales[parts];
-    for (std::size_t j = 0; j < parts; ++j) {
-      fields.scales[j] = static_cast<int>(a_[j]);
-      scales[j] = uncontracted(d_ * a_[j]);
-    }
+    alignas(64) float scales[parts];
+    for (std::size_t g = 0; g < parts; g += width)
+      (Lanes(d_) * Lanes::load(a_ + g)).store(scales + g);
+    for (std::size_t j = 0; j < parts; ++j) fields.scales[j] = static_cast<int>(a_[j]);
     alignas(64) std::uint8_t codes[256];
     const bool is_near = symmetric_codes<Arch, N, parts, Codes>(x, scales, codes);
     Format::store_scales(fields, block);
@@ -103,9 +112,14 @@ class BestSymmetric {
   }
   // True if a sub-block has so small a scale that its few codes are far apart.
   [[nodiscard]] bool has_small_scale() const noexcept {
-    for (std::size_t j = 0; j < parts; ++j)
-      if (32.0f * std::fabs(a_[j]) < -low_scale && grids_.scale[j] != 0.0f) return true;
-    return false;
+    Lanes least = -low_scale;
+    for (std::size_t g = 0; g < parts; g += width) {
+      const Lanes scale = Lanes::load(grids_.scale + g);
+      const auto is_some = magnitude(scale) > Lanes(0.0f);
+      const Lanes a = Lanes(32.0f) * magnitude(Lanes::load(a_ + g));
+      least = smaller(least, Lanes::choose(is_some, a, least));
+    }
+    return Lanes::any(least < Lanes(-low_scale));
   }
 
   Grids grids_;

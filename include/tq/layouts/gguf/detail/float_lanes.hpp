@@ -126,19 +126,39 @@ TQ_FORCE_INLINE FloatLanes<Arch> magnitude(FloatLanes<Arch> v) noexcept {
   return larger(v, FloatLanes<Arch>(0.0f) - v);
 }
 
-// The least and the greatest of N values.
-template <class Arch, std::size_t N>
-TQ_FORCE_INLINE void bounds_of(const float* x, float& low, float& high) noexcept {
+// 1 / v, and 0 for 0.
+template <class Arch>
+TQ_FORCE_INLINE FloatLanes<Arch> inverse(FloatLanes<Arch> v) noexcept {
   using Lanes = FloatLanes<Arch>;
-  Lanes least = Lanes::load(x), most = least;
-  for (std::size_t i = Lanes::width; i < N; i += Lanes::width) {
-    const Lanes v = Lanes::load(x + i);
-    least = smaller(least, v), most = larger(most, v);
-  }
-  if constexpr (Lanes::width == 1) low = least.value, high = most.value;
+  return Lanes::choose(magnitude(v) > Lanes(0.0f), Lanes(1.0f) / v, 0.0f);
+}
+
+// The least and the greatest of each of P times N values.
+template <class Arch, std::size_t N, std::size_t P>
+TQ_FORCE_INLINE void bounds_of(const float* x, float* low, float* high) noexcept {
+  using Lanes = FloatLanes<Arch>;
+  for (std::size_t j = 0; j < P; ++j, x += N) {
+    Lanes least = Lanes::load(x), most = least;
+    TQ_UNROLL for (std::size_t i = Lanes::width; i < N; i += Lanes::width) {
+      const Lanes v = Lanes::load(x + i);
+      least = smaller(least, v), most = larger(most, v);
+    }
+    if constexpr (Lanes::width == 1) low[j] = least.value, high[j] = most.value;
 #if TQ_HAS_SIMD
-  else low = arch::lanes<Arch>::lowest(least.value), high = arch::lanes<Arch>::highest(most.value);
+    else
+      low[j] = arch::lanes<Arch>::lowest(least.value),
+      high[j] = arch::lanes<Arch>::highest(most.value);
 #endif
+  }
+}
+
+// As `extreme`, of P numbers that are no NaN.
+template <class Arch, std::size_t P>
+[[nodiscard]] TQ_FORCE_INLINE float extreme_of(const float* x) noexcept {
+  float low, high;
+  bounds_of<Arch, P, 1>(x, &low, &high);
+  if (high == -low) return extreme(x, P);  // the first of both counts
+  return high > -low ? high : low;
 }
 
 // True if no value is NaN or above `most` in magnitude.
@@ -165,11 +185,13 @@ template <class Arch>
 // The sum of P numbers in an order that is the same on every instruction set.
 template <std::size_t P>
 [[nodiscard]] TQ_FORCE_INLINE float tree_sum(const float* from) noexcept {
-  float s[P];
-  for (std::size_t i = 0; i < P; ++i) s[i] = from[i];
-  for (std::size_t n = P / 2; n > 0; n /= 2)
-    for (std::size_t i = 0; i < n; ++i) s[i] = s[i] + s[i + n];
-  return s[0];
+  if constexpr (P == 1) {
+    return *from;
+  } else {
+    float s[P / 2];
+    TQ_UNROLL for (std::size_t i = 0; i < P / 2; ++i) s[i] = from[i] + from[i + P / 2];
+    return tree_sum<P / 2>(s);
+  }
 }
 
 }  // namespace tq::layouts::gguf::detail

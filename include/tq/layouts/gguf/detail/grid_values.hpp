@@ -33,12 +33,13 @@ class GridValues {
   }
   // Afterwards the weight of a value is w times `relative` of its sub-block.
   void load_weights(const float* weights, float* relative) noexcept {
-    float zeros[P] = {}, steps[P];
-    for (std::size_t j = 0; j < P; ++j) {
-      float least, most;
-      bounds_of<Arch, N>(weights + N * j, least, most);
-      steps[j] = most > 1e-30f ? static_cast<float>(Fine) / most : 0.0f;
-      relative[j] = most > 1e-30f ? most * (1.0f / static_cast<float>(Fine)) : 0.0f;
+    alignas(64) float zeros[P] = {}, steps[P], least[P], greatest[P];
+    bounds_of<Arch, N, P>(weights, least, greatest);
+    for (std::size_t g = 0; g < P; g += width) {
+      const Lanes most = Lanes::load(greatest + g), fine = static_cast<float>(Fine);
+      const auto is_some = most > Lanes(1e-30f);
+      Lanes::choose(is_some, fine / most, 0.0f).store(steps + g);
+      Lanes::choose(is_some, most * (1.0f / static_cast<float>(Fine)), 0.0f).store(relative + g);
     }
     turn(weights, zeros, steps, w_);
     for (std::size_t i = 0; i < N * P; i += 2 * width)
@@ -58,20 +59,23 @@ class GridValues {
   [[nodiscard]] TQ_FORCE_INLINE Sums sums(std::size_t g, const Code& code) const noexcept {
     Numbers count = Words::fill(0);
     auto q1 = Words::zero(), q2 = q1, xq = q1;
-    for (std::size_t i = 0; i < N / 2; ++i) {
-      const std::size_t at = 2 * (P * i + g);
-      const Numbers x = Words::load_numbers(x_ + at), q = code(x);
-      if constexpr (Weighted) {
-        const Numbers w = Words::load_numbers(w_ + at);
-        q1 = Words::add(q1, q, w);
-        q2 = Words::add(q2, Words::low(q, q), w);
-        xq = Words::add(xq, q, Words::load_numbers(wx_ + at));
-      } else {
-        count = Words::add(count, q);
-        q2 = Words::add(q2, q, q);
-        xq = Words::add(xq, q, x);
+    // All of a sub-block at once would leave registers of 128 bits no room for 32 values.
+    constexpr std::size_t step = N == 16 ? 8 : 4;
+    for (std::size_t j = 0; j < N / 2; j += step)
+      TQ_UNROLL for (std::size_t i = j; i < j + step; ++i) {
+        const std::size_t at = 2 * (P * i + g);
+        const Numbers x = Words::load_numbers(x_ + at), q = code(x);
+        if constexpr (Weighted) {
+          const Numbers w = Words::load_numbers(w_ + at);
+          q1 = Words::add(q1, q, w);
+          q2 = Words::add(q2, Words::low(q, q), w);
+          xq = Words::add(xq, q, Words::load_numbers(wx_ + at));
+        } else {
+          count = Words::add(count, q);
+          q2 = Words::add(q2, q, q);
+          xq = Words::add(xq, q, x);
+        }
       }
-    }
     if constexpr (!Weighted) q1 = Words::add(q1, count, Words::fill(1));
     return {Lanes::of(q1), Lanes::of(q2), Lanes::of(xq) * product_unit};
   }

@@ -51,10 +51,11 @@ class OffsetGrids {
   alignas(64) float relative_weight[P];
 
   void load(const float* x, const float* weights) noexcept {
-    float steps[P];
+    float steps[P], lows[P], highs[P];
+    bounds_of<Arch, N, P>(x, lows, highs);
     for (std::size_t j = 0; j < P; ++j) {
-      float low, high;
-      bounds_of<Arch, N>(x + N * j, low, high);
+      float low = lows[j];
+      const float high = highs[j];
       if (!AnyOffset && !(low < 0.0f)) low = 0.0f;  // no stored offset is positive
       low_[j] = low, range_[j] = high - low;
       steps[j] = range_[j] > 1e-30f ? fine / range_[j] : 0.0f;
