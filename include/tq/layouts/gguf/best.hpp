@@ -145,9 +145,8 @@ struct best {
   template <class B, class Arch, bool Weighted>
   void encode_row(const float* x, const float* weights, std::uint8_t* blocks,
                   std::size_t count) const noexcept {
-    constexpr std::size_t together = B::elements == 32       ? detail::simple_blocks
-                                     : detail::has_scales<B> ? detail::symmetric_blocks
-                                                             : 1;
+    constexpr std::size_t together =
+        B::elements == 32 ? detail::simple_blocks : detail::super_blocks;
     float mean_square = -1.0f;  // of the row, where ggml's quantizer takes part
     for (std::size_t i = 0; i < count; i += together) {
       const std::size_t n = std::min(together, count - i);
@@ -214,7 +213,7 @@ struct best {
       constexpr std::size_t tries = B::top == 15 ? 8 : 4;
       return BestOffset<Arch, B, Weighted>::encode(
           x, weights, first(offset_starts, 4, Weighted ? std::size_t{B::top == 3 ? 8 : 14} : tries),
-          first(offset_moves, 1, Weighted ? 5 : 3), blocks);
+          first(offset_moves, 1, Weighted ? 5 : 3), blocks, count);
     } else {
       return BestSymmetric<Arch, B, typename CodesOf<B>::type, Weighted>::encode(
           x, weights, starts<B, Weighted>(), first(symmetric_moves, 1, Weighted ? 3 : 1), blocks,

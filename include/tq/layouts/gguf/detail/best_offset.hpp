@@ -23,23 +23,28 @@ namespace tq::layouts::gguf::detail {
 template <class Arch, class Format, bool Weighted>
 class BestOffset {
  public:
-  // Returns true for values on which other searches may do better: those that codes meet by design,
-  // of one sign in a sub-block, or far smaller in some sub-blocks.
-  static bool encode(const float* x, const float* weights, std::span<const Try> starts,
-                     std::span<const Try> moves, std::uint8_t* block) noexcept {
-    BestOffset search;
-    search.grids_.load(x, weights);
-    search.grids_.find(starts);
-    search.round_scales();
-    search.improve(moves);
-    for (int k = 0; k < 3 && search.grids_.has_one_sign(); ++k) {
-      const Stored before = search.stored_;
-      search.improve(moves);
-      if (search.stored_.error < before.error) continue;
-      search.stored_ = before;
-      break;
-    }
-    return search.store(x, block);
+  // Up to `super_blocks` blocks, step by step, so that none waits for the ends of its own steps
+  // alone.
+  // Returns a bit for each block of values on which other searches may do better: those that codes
+  // meet by design, of one sign in a sub-block, or far smaller in some sub-blocks.
+  static std::uint32_t encode(const float* x, const float* weights, std::span<const Try> starts,
+                              std::span<const Try> moves, std::uint8_t* blocks,
+                              std::size_t count) noexcept {
+    BestOffset all[super_blocks];
+    const std::span searches = std::span(all).first(count);
+    for (std::size_t k = 0; k < count; ++k)
+      all[k].grids_.load(x + 256 * k, Weighted ? weights + 256 * k : nullptr);
+    for (BestOffset& s : searches) s.grids_.find(starts);
+    for (BestOffset& s : searches) s.round_scales();
+    for (std::size_t g = 0; g < parts; g += width)
+      for (BestOffset& s : searches) s.round_codes(g, moves);
+    for (BestOffset& s : searches) s.refit();
+    for (BestOffset& s : searches)
+      if (s.grids_.has_one_sign()) s.repeat(moves);
+    std::uint32_t doubtful = 0;
+    for (std::size_t k = 0; k < count; ++k)
+      doubtful |= std::uint32_t{all[k].store(x + 256 * k, blocks + Format::bytes * k)} << k;
+    return doubtful;
   }
 
  private:
@@ -56,9 +61,15 @@ class BestOffset {
     double error = 0.0;  // up to a constant
   };
 
-  void improve(std::span<const Try> moves) noexcept {
-    for (std::size_t g = 0; g < parts; g += width) round_codes(g, moves);
-    refit();
+  void repeat(std::span<const Try> moves) noexcept {
+    for (int k = 0; k < 3; ++k) {
+      const Stored before = stored_;
+      for (std::size_t g = 0; g < parts; g += width) round_codes(g, moves);
+      refit();
+      if (stored_.error < before.error) continue;
+      stored_ = before;
+      break;
+    }
   }
   void round_scales() noexcept {
     stored_.d = rounded_to_half(*std::max_element(grids_.scale, grids_.scale + parts) / top_scale);

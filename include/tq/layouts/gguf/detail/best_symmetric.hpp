@@ -13,13 +13,11 @@
 
 namespace tq::layouts::gguf::detail {
 
-inline constexpr std::size_t symmetric_blocks = 2;  // searched together
-
 // The steps of `BestOffset`, without minimums.
 template <class Arch, class Format, class Codes, bool Weighted>
 class BestSymmetric {
  public:
-  // Up to `symmetric_blocks` blocks, step by step, so that none waits for the ends of its own
+  // Up to `super_blocks` blocks, step by step, so that none waits for the ends of its own
   // steps alone.
   // Returns a bit for each block of values on which other searches may do better: those that codes
   // meet by design, of one sign in a sub-block, or far smaller in some sub-blocks.
@@ -27,7 +25,7 @@ class BestSymmetric {
   static std::uint32_t encode(const float* x, const float* weights, std::span<const float> starts,
                               std::span<const float> moves, std::uint8_t* blocks,
                               std::size_t count) noexcept {
-    BestSymmetric all[symmetric_blocks];
+    BestSymmetric all[super_blocks];
     const std::span searches = std::span(all).first(count);
     for (std::size_t k = 0; k < count; ++k)
       all[k].grids_.load(x + 256 * k, Weighted ? weights + 256 * k : nullptr);

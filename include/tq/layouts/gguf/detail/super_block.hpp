@@ -10,6 +10,8 @@
 
 namespace tq::layouts::gguf::detail {
 
+inline constexpr std::size_t super_blocks = 2;  // that a search takes together
+
 // The scales and minimums of sub-blocks of `Sub` elements.
 template <std::size_t Sub>
 struct OffsetScales {
