@@ -55,7 +55,7 @@ class SymmetricGrids {
     return sums_of(g, Words::twice(multiplier(reach)));
   }
   // Finds scales that no rounding has touched. `starts`: how far the value of largest magnitude is
-  // from 0; negative where its code is positive.
+  // from 0; negative where its code is positive. At most `most_starts`.
   void find(std::span<const float> starts) noexcept {
     alignas(64) std::int16_t multipliers[most_starts][2];
     for (std::size_t k = 0; k < starts.size(); ++k)
@@ -72,7 +72,7 @@ class SymmetricGrids {
   }
 
  private:
-  // What takes x to 2^shift / 65536 of a code.
+  // Takes x to 2^shift / 65536 of a code.
   template <class L>
   static TQ_FORCE_INLINE auto multiplier(L reach) noexcept {
     constexpr float steps = static_cast<float>(1 << Codes::shift) * 65536.0f / fine;
@@ -117,8 +117,8 @@ class SymmetricGrids {
     keep(g, best.sums);
   }
 
-  static constexpr std::size_t most_starts = 16;
-  static constexpr std::size_t dense = 21;  // more starts for values of one sign
+  static constexpr std::size_t most_starts = 16;  // that `find` takes
+  static constexpr std::size_t dense = 21;        // more starts for values of one sign
 
   Values values_;
   bool any_one_sign_;
