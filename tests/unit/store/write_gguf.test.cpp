@@ -574,5 +574,17 @@ TEST_CASE("what cannot be a GGUF file is refused, and nothing is written") {
   write_model(dir / "other", llama(), R"({"model_type": "mamba"})");
   test::raises(errc::unsupported, {"model_type", "mamba"},
                [&] { write(dir / "z.gguf", dir / "other"); });
+  const auto contradicts = [&](const std::string& key, const std::string& value, const char* text) {
+    std::string other = config;
+    const std::size_t begin = other.find(key) + key.size() + 3;
+    other.replace(begin, other.find(',', begin) - begin, value);
+    write_model(dir / "keys", llama(), other);
+    test::raises(errc::shape_mismatch, {"keys: expected ", text},
+                 [&] { write(dir / "z.gguf", dir / "keys"); });
+  };
+  contradicts("num_hidden_layers", "3", "3 blocks of tensors, as llama.block_count says, got 2");
+  contradicts("num_hidden_layers", "1", "1 blocks of tensors");
+  contradicts("vocab_size", "41", "41 tokens, as llama.vocab_size says, got 40");
+  contradicts("hidden_size", "128", "128 elements of a token");
   CHECK_FALSE(fs::exists(dir / "z.gguf"));
 }

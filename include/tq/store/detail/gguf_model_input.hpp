@@ -7,6 +7,7 @@
 #include <tq/files/failure.hpp>
 #include <tq/json/json.hpp>
 #include <tq/scheme/detail/known_names.hpp>
+#include <tq/store/detail/gguf_fitting_keys.hpp>
 #include <tq/store/detail/gguf_input.hpp>
 #include <tq/store/detail/gguf_rope.hpp>
 #include <tq/store/detail/model_config.hpp>
@@ -118,6 +119,7 @@ class GgufModelInput final : public GgufInput {
     std::map<std::string, std::map<std::size_t, const StoredTensor*>> experts;
     for (const StoredTensor& t : model_.tensors()) add(t, mapping, places, experts);
     for (const auto& [name, parts] : experts) stack(items[places.at(name)], parts);
+    require_fitting_keys(*this, path.string());
     add_rope_scaling(config_, mapping.architecture, *this);
   }
   [[nodiscard]] std::unique_ptr<GgufItemReader> reader() const override {
