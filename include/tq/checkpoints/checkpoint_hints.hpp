@@ -5,7 +5,6 @@
 #include <tq/error.hpp>
 #include <tq/json/json_text.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +67,7 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
   std::set<std::size_t> sizes;
   std::set<std::vector<std::size_t>> blocks;
   bool all_have_strategies = true;
-  for (const auto& [name, group] : groups.items()) {
+  for (const Json& group : groups) {
     if (!group.is_object() || !group.contains("weights") || !group["weights"].is_object()) continue;
     const Json& weights = group["weights"];
     const std::string strategy = hinted_text(weights, "strategy");
@@ -78,8 +77,9 @@ inline void take_config_groups(const Json& groups, CheckpointHints& hints) {
     if (strategy.empty() || has_groups) sizes.insert(hinted_size(weights, "group_size"));
     if (strategy.empty() || strategy == "block")
       blocks.insert(hinted_sizes(weights, "block_structure"));
-    if (const std::size_t bits = hinted_size(weights, "num_bits"); bits != 0)
-      if (weights.value("type", Json("int")) == "int") hints.widths.insert(bits);
+    const bool is_integer = !weights.contains("type") || hinted_text(weights, "type") == "int";
+    if (const std::size_t bits = hinted_size(weights, "num_bits"); bits != 0 && is_integer)
+      hints.widths.insert(bits);
   }
   if (!all_have_strategies) hints.strategies.clear();
   if (sizes.size() == 1) hints.group_size = *sizes.begin();
@@ -93,7 +93,7 @@ inline void take_hints(const Json& config, CheckpointHints& hints) {
     take_config_groups(*groups, hints);
   if (const std::size_t size = hinted_size(config, "group_size"); size != 0)
     hints.group_size = size;
-  for (const auto& [module, layer] : config.items()) {  // MLX: layers of their own
+  for (const Json& layer : config) {  // MLX: layers of their own
     const std::size_t own = layer.is_object() ? hinted_size(layer, "group_size") : 0;
     if (own != 0 && own != hints.group_size) hints.group_size = 0;
   }

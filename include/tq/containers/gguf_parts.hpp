@@ -44,9 +44,14 @@ inline constexpr std::uint64_t gguf_max_parts = 65535;
 [[nodiscard]] inline std::vector<GgufEntry> gguf_part_entries(std::uint64_t part,
                                                               std::uint64_t count,
                                                               std::uint64_t tensors) {
-  return {{std::string(detail::gguf_part_key), static_cast<std::uint16_t>(part)},
-          {std::string(detail::gguf_parts_key), static_cast<std::uint16_t>(count)},
-          {std::string(detail::gguf_all_tensors_key), static_cast<std::int32_t>(tensors)}};
+  std::vector<GgufEntry> out(3);
+  out[0].name = detail::gguf_part_key;
+  out[0].value.emplace<std::uint16_t>(static_cast<std::uint16_t>(part));
+  out[1].name = detail::gguf_parts_key;
+  out[1].value.emplace<std::uint16_t>(static_cast<std::uint16_t>(count));
+  out[2].name = detail::gguf_all_tensors_key;
+  out[2].value.emplace<std::int32_t>(static_cast<std::int32_t>(tensors));
+  return out;
 }
 
 /// A model in one GGUF file, or in the parts that llama-gguf-split makes of one:

@@ -3,6 +3,7 @@
 // The values under the keys of a GGUF file.
 
 #include <tq/config.hpp>
+#include <tq/core/detail/with_alternative.hpp>
 
 #include <algorithm>
 #include <array>
@@ -90,14 +91,13 @@ inline constexpr std::array<std::uint64_t, 13> gguf_value_bytes{1, 1, 2,  2, 4, 
     return std::nullopt;
   };
   if (const auto* const array = std::get_if<GgufArray>(value))
-    return std::visit(
-        [&](const auto& list) -> std::optional<std::uint64_t> {
+    return tq::detail::with_alternative(
+        *array, [&](const auto& list) -> std::optional<std::uint64_t> {
           if constexpr (requires { list.front(); })
             return list.empty() ? std::nullopt : number(list.front());
           else return std::nullopt;
-        },
-        *array);
-  return std::visit(number, *value);
+        });
+  return tq::detail::with_alternative(*value, number);
 }
 
 }  // namespace tq::io

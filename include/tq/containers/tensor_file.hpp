@@ -10,6 +10,7 @@
 #include <tq/containers/safetensors.hpp>
 #include <tq/containers/safetensors_index.hpp>
 #include <tq/containers/shard.hpp>
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/read_ahead.hpp>
 
@@ -38,19 +39,17 @@ class TensorFile {
 
   TensorFile(Reader reader, const std::filesystem::path& path) {
     Contents contents{std::move(reader), {}, {}};
-    std::visit(
-        [&](const auto& r) {
-          if constexpr (requires { r.shards(); }) {
-            contents.files = r.files();
-            contents.shards = r.shards();
-          } else {
-            contents.files = {path};
-            contents.shards = {{path.filename().string(), {}, 0, 1}};
-            if constexpr (requires { r.tensors(); }) contents.shards[0].count = r.tensors().size();
-            if constexpr (requires { r.metadata(); }) contents.shards[0].metadata = r.metadata();
-          }
-        },
-        contents.reader);
+    tq::detail::with_alternative(contents.reader, [&](const auto& r) {
+      if constexpr (requires { r.shards(); }) {
+        contents.files = r.files();
+        contents.shards = r.shards();
+      } else {
+        contents.files = {path};
+        contents.shards = {{path.filename().string(), {}, 0, 1}};
+        if constexpr (requires { r.tensors(); }) contents.shards[0].count = r.tensors().size();
+        if constexpr (requires { r.metadata(); }) contents.shards[0].metadata = r.metadata();
+      }
+    });
     contents_ = std::make_shared<const Contents>(std::move(contents));
   }
 
@@ -59,31 +58,28 @@ class TensorFile {
 
   /// The tensors of the file, in file order; a .npy file holds one tensor, named after its stem.
   [[nodiscard]] std::span<const TensorInfo> tensors() const noexcept {
-    return std::visit(
-        [](const auto& r) -> std::span<const TensorInfo> {
-          if constexpr (requires { r.tensors(); }) return r.tensors();
-          else return {&r.info(), 1};
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader,
+                                        [](const auto& r) -> std::span<const TensorInfo> {
+                                          if constexpr (requires { r.tensors(); })
+                                            return r.tensors();
+                                          else return {&r.info(), 1};
+                                        });
   }
   /// The other members of the file: text and folders of an archive, tensors of other types.
   [[nodiscard]] std::span<const OtherMember> others() const noexcept {
-    return std::visit(
-        [](const auto& r) -> std::span<const OtherMember> {
-          if constexpr (requires { r.others(); }) return r.others();
-          else return {};
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader,
+                                        [](const auto& r) -> std::span<const OtherMember> {
+                                          if constexpr (requires { r.others(); }) return r.others();
+                                          else return {};
+                                        });
   }
   /// The text pairs of a safetensors file; empty for the other kinds.
   [[nodiscard]] const Metadata& metadata() const noexcept {
     static const Metadata none;
-    return std::visit(
-        [](const auto& r) -> const Metadata& {
-          if constexpr (requires { r.metadata(); }) return r.metadata();
-          else return none;
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader, [](const auto& r) -> const Metadata& {
+      if constexpr (requires { r.metadata(); }) return r.metadata();
+      else return none;
+    });
   }
 
   /// All files that are read: the one that was opened, and the shards of an index or of a split
@@ -96,28 +92,24 @@ class TensorFile {
 
   /// One tensor. Throws: `errc::unknown_name`; `errc::malformed`; `errc::io_failure`.
   [[nodiscard]] Tensor read(const std::string& name) {
-    return std::visit(
-        [&](const auto& r) -> Tensor {
-          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
-            require_name(r, name);
-            return r.read();
-          } else if constexpr (requires { r.open(name, open_); }) {
-            return r.open(name, open_).read(name);
-          } else {
-            return r.read(name);
-          }
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader, [&](const auto& r) -> Tensor {
+      if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+        require_name(r, name);
+        return r.read();
+      } else if constexpr (requires { r.open(name, open_); }) {
+        return r.open(name, open_).read(name);
+      } else {
+        return r.read(name);
+      }
+    });
   }
 
   /// The entry of a tensor, or null if no tensor has that name.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const {
-    return std::visit(
-        [&](const auto& r) -> const TensorInfo* {
-          if constexpr (requires { r.find(name); }) return r.find(name);
-          else return r.info().name == name ? &r.info() : nullptr;
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader, [&](const auto& r) -> const TensorInfo* {
+      if constexpr (requires { r.find(name); }) return r.find(name);
+      else return r.info().name == name ? &r.info() : nullptr;
+    });
   }
 
   /// The entry of a tensor in a GGUF file whose blocks are read as float32; else null.
@@ -139,16 +131,14 @@ class TensorFile {
 
   /// The entry of a tensor. Throws: `errc::unknown_name`.
   [[nodiscard]] const TensorInfo& info(const std::string& name) const {
-    return std::visit(
-        [&](const auto& r) -> const TensorInfo& {
-          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
-            require_name(r, name);
-            return r.info();
-          } else {
-            return r.info(name);
-          }
-        },
-        contents_->reader);
+    return tq::detail::with_alternative(contents_->reader, [&](const auto& r) -> const TensorInfo& {
+      if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+        require_name(r, name);
+        return r.info();
+      } else {
+        return r.info(name);
+      }
+    });
   }
 
   /// Bytes [offset, offset + out.size()) of a tensor as `read` gives them. What cannot be read in
@@ -167,23 +157,21 @@ class TensorFile {
            detail::expected_got("a range inside " + std::to_string(info.size_bytes) + " bytes",
                                 std::to_string(out.size()) + " bytes"),
            ", at offset ", offset});
-    std::visit(
-        [&](const auto& r) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
-            ahead_.read(r.source(), info.offset + offset, out);
-          } else if constexpr (requires { r.open(info.name, open_); }) {
-            const SafetensorsReader& shard = r.open(info.name, open_);
-            if (ahead_of_ != open_.name) ahead_ = {};
-            ahead_of_ = open_.name;
-            ahead_.read(shard.source(), shard.info(info.name).offset + offset, out);
-          } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
-            if (r.is_plain()) r.read_range(offset, out);
-            else copy_kept(info, offset, out, [&] { r.read_into(kept_); });
-          } else {
-            copy_kept(info, offset, out, [&] { r.read_into(info.name, kept_); });
-          }
-        },
-        contents_->reader);
+    tq::detail::with_alternative(contents_->reader, [&](const auto& r) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(r)>, SafetensorsReader>) {
+        ahead_.read(r.source(), info.offset + offset, out);
+      } else if constexpr (requires { r.open(info.name, open_); }) {
+        const SafetensorsReader& shard = r.open(info.name, open_);
+        if (ahead_of_ != open_.name) ahead_ = {};
+        ahead_of_ = open_.name;
+        ahead_.read(shard.source(), shard.info(info.name).offset + offset, out);
+      } else if constexpr (std::is_same_v<std::decay_t<decltype(r)>, NpyReader>) {
+        if (r.is_plain()) r.read_range(offset, out);
+        else copy_kept(info, offset, out, [&] { r.read_into(kept_); });
+      } else {
+        copy_kept(info, offset, out, [&] { r.read_into(info.name, kept_); });
+      }
+    });
   }
 
   /// Bytes [offset, offset + out.size()) of one of `others()` that is a tensor of a type that is

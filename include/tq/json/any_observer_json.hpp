@@ -2,6 +2,7 @@
 #pragma once
 // JSON of observers that are chosen at run time.
 
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/observer_json.hpp>
 #include <tq/model/any_observer.hpp>
@@ -9,13 +10,12 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 
 namespace tq::io {
 
 /// As `observer_to_json` of the observer that it is.
 [[nodiscard]] inline Json any_observer_to_json(const AnyObserver& observer) {
-  return std::visit([](const auto& o) { return observer_to_json(o); }, observer);
+  return tq::detail::with_alternative(observer, [](const auto& o) { return observer_to_json(o); });
 }
 
 /// The observer that `any_observer_to_json` wrote; `path` names it in messages.

@@ -3,6 +3,7 @@
 // Parameters of a run-time scheme as JSON.
 
 #include <tq/json/json.hpp>
+#include <tq/scheme/detail/scheme_facts.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
@@ -21,9 +22,8 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
       if (const auto* offsets = tensor.offsets.get_if<Offsets<Scale>>())
         out.update(detail::offsets_to_json(*offsets));
   });
-  const bool has_zero_points =
-      visit_type<Types>(tensor.spec, []<class T, class S>() -> bool { return S::has_zero_point; });
-  if (has_zero_points) out["zero_points"] = tensor.zero_points.values();
+  if (tq::detail::scheme_facts<Types>(tensor.spec).symmetry.has_zero_points)
+    out["zero_points"] = tensor.zero_points.values();
   return out;
 }
 

@@ -2,11 +2,14 @@
 #pragma once
 // AnyObserver: an observer whose accumulator and granularity are chosen at run time.
 
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/model/detail/accumulator_name.hpp>
 #include <tq/numeric/shortest_text.hpp>
 #include <tq/observe/observer.hpp>
+#include <tq/ops/backend/backend.hpp>
+#include <tq/ops/backend/on.hpp>
 #include <tq/scheme/any_granularity.hpp>
 #include <tq/scheme/detail/known_names.hpp>
 
@@ -108,40 +111,40 @@ void prepare_slots(Obs& o, const Shape& shape, std::size_t slot_count) {
   return observer_kinds()[observer.index()];
 }
 [[nodiscard]] inline const std::string& name_of(const AnyObserver& observer) {
-  return std::visit([](const auto& o) -> const std::string& { return o.name(); }, observer);
+  return detail::with_alternative(observer,
+                                  [](const auto& o) -> const std::string& { return o.name(); });
 }
 [[nodiscard]] inline std::uint64_t batches_of(const AnyObserver& observer) {
-  return std::visit([](const auto& o) { return o.batches(); }, observer);
+  return detail::with_alternative(observer, [](const auto& o) { return o.batches(); });
 }
 [[nodiscard]] inline const AnyGranularity& granularity_of(const AnyObserver& observer) {
-  return std::visit([](const auto& o) -> const AnyGranularity& { return o.granularity(); },
-                    observer);
+  return detail::with_alternative(
+      observer, [](const auto& o) -> const AnyGranularity& { return o.granularity(); });
 }
 
 /// Starts the next batch, a tensor of that shape, whose values `add_part` takes; an empty one
 /// decides on the number of slots until another comes. Throws: `errc::bad_axis`,
 /// `errc::bad_group_size` or `errc::shape_mismatch` where it does not fit.
 inline void begin(AnyObserver& observer, const Shape& shape) {
-  std::visit(
-      [&](auto& o) {
-        const AnyGranularity& granularity = o.granularity();
-        granularity.require("observe", shape);
-        const std::size_t slot_count = param_count(granularity, shape);
-        detail::prepare_slots(o, shape, slot_count);
-        if (o.slot_count() != 0 && shape.size() != 0 && slot_count != o.slot_count())
-          detail::raise_expected(
-              errc::shape_mismatch, "",
-              {o.slot_count(), " slots ", to_string(granularity), " as in the batches before"},
-              {slot_count, " from shape ", shape.extents()});
-        o.begin(shape);
-      },
-      observer);
+  detail::with_alternative(observer, [&](auto& o) {
+    const AnyGranularity& granularity = o.granularity();
+    granularity.require("observe", shape);
+    const std::size_t slot_count = param_count(granularity, shape);
+    detail::prepare_slots(o, shape, slot_count);
+    if (o.slot_count() != 0 && shape.size() != 0 && slot_count != o.slot_count())
+      detail::raise_expected(
+          errc::shape_mismatch, "",
+          {o.slot_count(), " slots ", to_string(granularity), " as in the batches before"},
+          {slot_count, " from shape ", shape.extents()});
+    o.begin(shape);
+  });
 }
 
 /// Adds elements of the batch's tensor, from number `first` on, row-major.
-inline void add_part(AnyObserver& observer, const Shape& shape, std::size_t first,
-                     std::span<const float> values) {
-  std::visit([&](auto& o) { o.add_part(shape, first, values); }, observer);
+template <Backend B = default_backend>
+void add_part(AnyObserver& observer, const Shape& shape, std::size_t first,
+              std::span<const float> values) {
+  detail::with_alternative(observer, [&](auto& o) { o.add_part(shape, first, values, on<B>); });
 }
 
 /// Adds what another observer of the same tensor saw, as batches that come after all of this one's.
@@ -156,29 +159,27 @@ inline void append(AnyObserver& observer, const AnyObserver& later) {
   };
   if (describe(observer) != describe(later))
     refuse({"observer ", describe(observer)}, {describe(later)});
-  std::visit(
-      [&]<class Obs>(Obs& o) {
-        const Obs& other = *std::get_if<Obs>(&later);
-        if (o.slot_count() != 0 && other.slot_count() != 0 && o.slot_count() != other.slot_count())
-          refuse({o.slot_count(), " slots ", to_string(o.granularity())}, {other.slot_count()});
-        if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
-          refuse({"fewer than 2^64 batches"}, {"more"});
-        const std::uint64_t batches = o.batches() + other.batches();
-        if constexpr (std::is_same_v<Obs, ObserverOf<MovingAverageMinMax>>) {
-          if (o.prototype().constant() != other.prototype().constant())
-            refuse({"constant ", detail::shortest_text(o.prototype().constant())},
-                   {detail::shortest_text(other.prototype().constant())});
-          std::vector<MovingAverageMinMax> accumulators;
-          for (const auto& slot : other.accumulators())
-            accumulators.push_back(detail::later_by(slot, o.batches()));
-          o.merge(Obs(other.granularity(), other.prototype(), other.name(), std::move(accumulators),
-                      batches));
-        } else {
-          o.merge(other);
-        }
-        o.set_next_batch(batches);
-      },
-      observer);
+  detail::with_alternative(observer, [&]<class Obs>(Obs& o) {
+    const Obs& other = *std::get_if<Obs>(&later);
+    if (o.slot_count() != 0 && other.slot_count() != 0 && o.slot_count() != other.slot_count())
+      refuse({o.slot_count(), " slots ", to_string(o.granularity())}, {other.slot_count()});
+    if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
+      refuse({"fewer than 2^64 batches"}, {"more"});
+    const std::uint64_t batches = o.batches() + other.batches();
+    if constexpr (std::is_same_v<Obs, ObserverOf<MovingAverageMinMax>>) {
+      if (o.prototype().constant() != other.prototype().constant())
+        refuse({"constant ", detail::shortest_text(o.prototype().constant())},
+               {detail::shortest_text(other.prototype().constant())});
+      std::vector<MovingAverageMinMax> accumulators;
+      for (const auto& slot : other.accumulators())
+        accumulators.push_back(detail::later_by(slot, o.batches()));
+      o.merge(Obs(other.granularity(), other.prototype(), other.name(), std::move(accumulators),
+                  batches));
+    } else {
+      o.merge(other);
+    }
+    o.set_next_batch(batches);
+  });
 }
 
 }  // namespace tq

@@ -12,6 +12,7 @@
 #include <tq/calibrate/min_max.hpp>
 #include <tq/calibrate/mse.hpp>
 #include <tq/calibrate/percentile.hpp>
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/model/any_observer.hpp>
@@ -252,8 +253,8 @@ template <class Types = all_integers>
   require_calibrates(name, spec);
   return detail::with_name<std::vector<Range>>(
       name, detail::named_calibrators{}, [&]<class C>(std::type_identity<C>) {
-        return std::visit(
-            [&]<class Acc>(const ObserverOf<Acc>& o) -> std::vector<Range> {
+        return detail::with_alternative(
+            observer, [&]<class Acc>(const ObserverOf<Acc>& o) -> std::vector<Range> {
               if constexpr (detail::calibrates<C, Acc>) {
                 const auto is_empty = [](const Acc& seen) { return seen.count() == 0; };
                 if (o.batches() != 0 && std::ranges::all_of(o.accumulators(), is_empty))
@@ -263,8 +264,7 @@ template <class Types = all_integers>
               } else {
                 return {};  // choose_observer has refused it
               }
-            },
-            observer);
+            });
       });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 // AnyGranularity: a granularity chosen at run time.
 
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/core/granularity.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
@@ -39,10 +40,10 @@ class AnyGranularity {
   }
 
   [[nodiscard]] errc check(const Shape& shape) const noexcept {
-    return std::visit([&](const auto& g) { return g.check(shape); }, chosen_);
+    return detail::with_alternative(chosen_, [&](const auto& g) { return g.check(shape); });
   }
   [[nodiscard]] Shape block(const Shape& shape) const noexcept {
-    return std::visit([&](const auto& g) { return g.block(shape); }, chosen_);
+    return detail::with_alternative(chosen_, [&](const auto& g) { return g.block(shape); });
   }
   /// The grid of parameters as a file keeps it: one per tensor is [1], whatever the rank of the
   /// tensor. Precondition: check(shape) is ok.
@@ -51,17 +52,16 @@ class AnyGranularity {
   }
   /// Throws: what `check` finds, in the name of `function`.
   void require(const char* function, const Shape& shape) const {
-    std::visit([&](const auto& g) { detail::require_possible(function, g, shape); }, chosen_);
+    detail::with_alternative(chosen_,
+                             [&](const auto& g) { detail::require_possible(function, g, shape); });
   }
 
   /// Sets the granularity that `spec` names to this one.
   void describe(QuantSpec& spec) const {
-    std::visit(
-        [&](const auto& g) {
-          spec.granularity = std::decay_t<decltype(g)>::name;
-          detail::describe_granularity(g, spec);
-        },
-        chosen_);
+    detail::with_alternative(chosen_, [&](const auto& g) {
+      spec.granularity = std::decay_t<decltype(g)>::name;
+      detail::describe_granularity(g, spec);
+    });
   }
   friend bool operator==(const AnyGranularity&, const AnyGranularity&) = default;
 

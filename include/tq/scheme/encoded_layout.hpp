@@ -5,22 +5,21 @@
 
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/require_parameters.hpp>
+#include <tq/core/element.hpp>
 #include <tq/core/granularity.hpp>
-#include <tq/core/packing.hpp>
-#include <tq/core/quant_params.hpp>
 #include <tq/core/shape.hpp>
-#include <tq/core/symmetry.hpp>
+#include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/any_granularity.hpp>
+#include <tq/scheme/detail/scheme_facts.hpp>
 #include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
 #include <tq/scheme/quant_spec.hpp>
+#include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 namespace tq {
@@ -97,6 +96,13 @@ inline void require_values(const char* function, const auto& scales, const Encod
                      {scales[i], " at parameter ", i});
 }
 
+// Throws unless `zero_points` are codes.
+inline void require_codes(const char* function, const auto& zero_points, CodeRange codes) {
+  for (std::size_t i = 0; i < zero_points.size(); ++i)
+    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
+      refuse_zero_point(function, codes, zero_points[i], i);
+}
+
 // Throws unless scales, offsets and zero points of `t` are what `layout` promises.
 template <class Types, class ScaleTypes>
 void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
@@ -112,12 +118,11 @@ void require_parameters(const EncodedTensor& t, const EncodedLayout& layout) {
                       require_stored<Scales<Scale>>("offsets", t.offsets, t).values());
   });
   if (!layout.has_zero_points) return;
-  visit_type<Types>(t.spec, [&]<class T, class S>() {
-    if constexpr (S::has_zero_point) {
-      using Params = QuantParams<T, AnyGranularity, S>;
-      const auto& stored = require_stored<ZeroPoints<T>>("zero points", t.zero_points, t);
-      require_zero_points<Params>("tq::decode", n, stored.values());
-    }
+  with_name<void>(t.spec.type, Types{}, [&]<class T>(std::type_identity<T>) {
+    if constexpr (IntegerElement<T>)
+      require_codes("tq::decode",
+                    require_stored<ZeroPoints<T>>("zero points", t.zero_points, t).values(),
+                    layout.codes);
   });
 }
 
@@ -128,6 +133,19 @@ void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
   require_parameters<Types, ScaleTypes>(t, layout);
 }
 
+// Throws unless `encode` has the numerics of `spec` for the type.
+inline void require_encodable(const TypeFacts& type, const QuantSpec& spec) {
+  const bool by_torch =
+      spec.numerics == torch_preset::name || spec.numerics == torch_2_11_preset::name;
+  const char* expected = nullptr;
+  if (type.has_grid && multiplies(spec)) expected = "exact, onnx or ocp";
+  else if (type.kind == ElementKind::coded && by_torch)
+    expected = "exact, onnx, ocp or bitsandbytes";
+  if (expected != nullptr)
+    raise_expected(errc::unsupported, "tq::encode", {"numerics ", expected, " for ", spec.type},
+                   {in_quotes(spec.numerics), " (tq::quantize with static types has it)"});
+}
+
 }  // namespace detail
 
 /// Checks that `encode` knows the scheme. Throws: as `visit`; `errc::unsupported` for numerics that
@@ -136,17 +154,7 @@ void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 void validate_encoding(const QuantSpec& spec) {
   validate<Types, ScaleTypes>(spec);
-  const char* const expected = detail::with_name<const char*>(
-      spec.type, Types{}, [&]<class T>(std::type_identity<T>) -> const char* {
-        const bool by_torch = spec.numerics == detail::torch_preset::name ||
-                              spec.numerics == detail::torch_2_11_preset::name;
-        if (detail::is_grid<T> && detail::multiplies(spec)) return "exact, onnx or ocp";
-        return CodedElement<T> && by_torch ? "exact, onnx, ocp or bitsandbytes" : nullptr;
-      });
-  if (expected != nullptr)
-    detail::raise_expected(
-        errc::unsupported, "tq::encode", {"numerics ", expected, " for ", spec.type},
-        {detail::in_quotes(spec.numerics), " (tq::quantize with static types has it)"});
+  detail::require_encodable(detail::find_facts(Types{}, spec.type), spec);
 }
 
 /// The parts of a tensor of `shape` encoded as `spec`.
@@ -154,19 +162,17 @@ void validate_encoding(const QuantSpec& spec) {
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 [[nodiscard]] EncodedLayout encoded_layout(const QuantSpec& spec, const Shape& shape) {
   validate_encoding<Types, ScaleTypes>(spec);
+  const auto [type, symmetry] = detail::scheme_facts<Types>(spec);
+  const std::int64_t half = std::int64_t{1} << (type.bits - 1);
   EncodedLayout layout;
-  visit_type<Types>(spec, [&]<class T, class S>() {
-    constexpr bool is_signed = std::is_signed_v<typename T::code_type>;
-    layout.code_bytes = LowFirst::bytes_for<T>(shape.size());
-    layout.kind = T::kind;
-    layout.codes = S::template codes<T>();
-    constexpr std::int64_t half = std::int64_t{1} << (T::bits - 1);
-    layout.type = {static_cast<std::int32_t>(is_signed ? -half : 0),
-                   static_cast<std::int32_t>((is_signed ? half : 2 * half) - 1)};
-    layout.bits = T::bits;
-    layout.has_zero_points = S::has_zero_point;
-    layout.has_offsets = OffsetSymmetry<S>;
-  });
+  layout.code_bytes = type.packed_bytes(shape.size());
+  layout.kind = type.kind;
+  layout.codes = symmetry.codes;
+  layout.type = {static_cast<std::int32_t>(type.is_signed ? -half : 0),
+                 static_cast<std::int32_t>((type.is_signed ? half : 2 * half) - 1)};
+  layout.bits = type.bits;
+  layout.has_zero_points = symmetry.has_zero_points;
+  layout.has_offsets = symmetry.has_offsets;
   const AnyGranularity granularity(spec);
   granularity.require("tq::encoded_layout", shape);
   layout.scales = granularity.grid(shape);

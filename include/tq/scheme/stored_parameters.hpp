@@ -8,12 +8,14 @@
 #include <tq/core/scales.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
+#include <tq/scheme/detail/scheme_facts.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
 #include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <cstdint>
-#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,18 +49,17 @@ template <class ScaleTypes = TypeList<float>>
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 void set_parameters(EncodedTensor& tensor, StoredParameters stored) {
   StoredNumbers<std::int32_t> zero_points;
-  visit_type<Types>(tensor.spec, [&]<class T, class S>() {
-    if constexpr (S::has_zero_point) {
-      const std::span<const std::int32_t> numbers(stored.zero_points);
-      detail::require_zero_points<QuantParams<T, AnyGranularity, S>>("tq::decode", numbers.size(),
-                                                                     numbers);
-      zero_points = ZeroPoints<T>(numbers);
-    } else if (!stored.zero_points.empty()) {
-      detail::raise_expected(errc::bad_argument, "tq::decode",
-                             {"no zero points as ", to_string(tensor.spec)},
-                             {stored.zero_points.size()});
-    }
-  });
+  const detail::SymmetryFacts& symmetry = detail::scheme_facts<Types>(tensor.spec).symmetry;
+  if (symmetry.has_zero_points) {
+    detail::require_codes("tq::decode", stored.zero_points, symmetry.codes);
+    detail::with_name<void>(tensor.spec.type, Types{}, [&]<class T>(std::type_identity<T>) {
+      if constexpr (IntegerElement<T>) zero_points = ZeroPoints<T>(stored.zero_points);
+    });
+  } else if (!stored.zero_points.empty()) {
+    detail::raise_expected(errc::bad_argument, "tq::decode",
+                           {"no zero points as ", to_string(tensor.spec)},
+                           {stored.zero_points.size()});
+  }
   visit_scale<ScaleTypes>(tensor.spec, [&]<class Scale>() {
     auto scales = restore_scales<Scale>(std::move(stored.scales));
     tensor.offsets = {};

@@ -3,7 +3,8 @@
 // visit: from the names in a QuantSpec to the static types they stand for.
 
 #include <tq/core/quant_params.hpp>
-#include <tq/error.hpp>
+#include <tq/core/symmetry.hpp>
+#include <tq/scheme/detail/scheme_facts.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/type_list.hpp>
 
@@ -21,11 +22,6 @@ R with_name(std::string_view name, TypeList<T, Rest...>, F&& f) {
   if constexpr (sizeof...(Rest) > 0)
     if (name != name_of<T>) return with_name<R>(name, TypeList<Rest...>{}, f);
   return f(std::type_identity<T>{});
-}
-
-[[noreturn]] inline void refuse_symmetry(const QuantSpec& spec) {
-  raise_expected(errc::unsupported, "tq::visit", {"a symmetry that type ", spec.type, " can have"},
-                 {in_quotes(spec.symmetry)});
 }
 
 template <class List>
@@ -114,19 +110,13 @@ namespace detail {
     return std::same_as<typename N::scaling_type, Reciprocal>;
   });
 }
-
-// Small floats: their codes lie on a grid, which those of code books do not.
-template <class T>
-inline constexpr bool is_grid = false;
-template <CodedElement T>
-inline constexpr bool is_grid<T> = RoundsBy<typename T::format, Floor>;
 }  // namespace detail
 
 /// Checks everything about `spec` that can be checked without a tensor. Throws: as `visit`.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 void validate(const QuantSpec& spec) {
-  visit_type<Types>(spec, []<class T, class S>() {});
-  visit_scale<ScaleTypes>(spec, []<class Scale>() {});
+  static_cast<void>(detail::scheme_facts<Types>(spec));
+  detail::require_known("tq::visit", "scale_type", ScaleTypes{}, spec.scale_type);
 }
 
 }  // namespace tq

@@ -28,36 +28,46 @@ inline constexpr std::array<std::string_view, 12> types_of_fused_experts{
     "inkling",         "zaya",      "openai_privacy_filter",
     "diffusion_gemma", "lara_mini", "muse_spark"};
 
+// The text under a key; empty where there is none. Throws: as Json for a value of another type.
+[[nodiscard]] inline std::string text_under(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? std::string() : found->get<std::string>();
+}
+
 // The groups of a configuration of compressed-tensors; empty for other formats.
 [[nodiscard]] inline std::vector<Json> groups_of(const Json& config) {
+  std::vector<Json> out;
   const auto groups = config.find("config_groups");
-  if (groups == config.end() || config.value("quant_method", "") != "compressed-tensors") return {};
-  return {groups->begin(), groups->end()};
+  if (groups == config.end() || text_under(config, "quant_method") != "compressed-tensors")
+    return out;
+  for (const Json& group : *groups) out.push_back(group);
+  return out;
 }
 
 // True for layers whose codes have another name or shape than their floats.
 [[nodiscard]] inline bool is_packed(const Json& config) {
-  const std::string method = config.value("quant_method", "");
+  const std::string method = text_under(config, "quant_method");
   return method == "gptq" || method == "awq" ||
          std::ranges::any_of(groups_of(config), [](const Json& group) {
-           return std::string(group.value("format", "")).ends_with("pack-quantized");
+           return text_under(group, "format").ends_with("pack-quantized");
          });
 }
 
 // The scheme of experts that transformers does not load, or empty. Source: transformers 5.24,
 // integrations/compressed_tensors.py.
 [[nodiscard]] inline std::string expert_scheme_of_others(const Json& config) {
-  const std::string method = config.value("quant_method", "");
+  const std::string method = text_under(config, "quant_method");
   if (method == "gptq" || method == "awq") return method;
   for (const Json& group : groups_of(config)) {
-    const std::string format = group.value("format", "");
+    const std::string format = text_under(group, "format");
     if (format == "int-quantized" || format == "mxfp8-quantized" ||
         format == "nvfp4-pack-quantized")
       return format;
     if (!group.at("weights").value("symmetric", true)) return "asymmetric " + format;
     const auto activations = group.find("input_activations");
-    if (activations != group.end() && activations->is_object() &&
-        activations->value("dynamic", Json(true)) == Json(false))
+    if (activations == group.end() || !activations->is_object()) continue;
+    const auto dynamic = activations->find("dynamic");
+    if (dynamic != activations->end() && dynamic->is_boolean() && !dynamic->get<bool>())
       return format + " with stored scales of activations, which it leaves aside";
   }
   return {};
@@ -74,13 +84,13 @@ inline constexpr std::array<std::string_view, 12> types_of_fused_experts{
     return "its class of " + model.model_type +
            " reads float weights, which packed layers do not have";
   const bool has_other_groups = std::ranges::any_of(groups_of(config), [](const Json& group) {
-    return group.value("format", "") != std::string("float-quantized");
+    return text_under(group, "format") != "float-quantized";
   });
   if (model.has_float_experts && has_other_groups)
     return "it loads experts in float beside layers of fp8 or bitsandbytes alone";
-  if (type == "falcon" && config.value("quant_method", "") == "bitsandbytes")
+  if (type == "falcon" && text_under(config, "quant_method") == "bitsandbytes")
     return "its class of falcon has layers that bitsandbytes does not replace";
-  if (type == "llama4" && config.value("quant_method", "") == "bitsandbytes")
+  if (type == "llama4" && text_under(config, "quant_method") == "bitsandbytes")
     return "its class of llama4 asks for experts of bitsandbytes one by one";
   const bool has_experts = std::ranges::any_of(
       model.quantized, [](const std::string& m) { return !before_experts(m).empty(); });

@@ -3,6 +3,7 @@
 // GgufCursor: reads the header of a GGUF file front to back.
 
 #include <tq/containers/gguf_value.hpp>
+#include <tq/error.hpp>
 #include <tq/files/byte_source.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/files/little_endian.hpp>
@@ -18,7 +19,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace tq::io::detail {
 
@@ -81,22 +81,19 @@ class GgufCursor {
   [[nodiscard]] GgufValue value() {
     const std::size_t type = value_type();
     GgufValue out;
-    with_alternative<GgufValue>(type, [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_same_v<T, GgufArray>) out = array();
-      else out = element<T>();
+    emplace_at(out, type, [&]<class T>(T& held) {
+      if constexpr (std::is_same_v<T, GgufArray>) held = array();
+      else held = element<T>();
     });
     return out;
   }
 
  private:
-  // Calls f(std::type_identity<T>) for the alternative of that place.
-  template <class Variant, class F>
-  static void with_alternative(std::size_t place, F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_cast<void>((
-          (I == place && (f(std::type_identity<std::variant_alternative_t<I, Variant>>{}), true)) ||
-          ...));
-    }(std::make_index_sequence<std::variant_size_v<Variant>>{});
+  // Makes the alternative of that place, and calls f(it).
+  template <std::size_t I = 0, class Variant, class F>
+  static void emplace_at(Variant& variant, std::size_t place, F&& f) {
+    if (place == I) f(variant.template emplace<I>());
+    else if constexpr (I + 1 < std::variant_size_v<Variant>) emplace_at<I + 1>(variant, place, f);
   }
 
   template <class T>
@@ -117,13 +114,11 @@ class GgufCursor {
     if (type == gguf_array_type) refuse("an array of numbers, bools or strings", "one of arrays");
     const std::uint64_t size = count("elements of an array", gguf_value_bytes[type]);
     GgufArray out;
-    with_alternative<GgufArray>(type, [&]<class V>(std::type_identity<V>) {
+    emplace_at(out, type, [&]<class V>(V& values) {
       if constexpr (!std::is_same_v<V, std::monostate>) {
-        V values;
         values.reserve(static_cast<std::size_t>(size));
         for (std::uint64_t i = 0; i < size; ++i)
           values.push_back(element<typename V::value_type>());
-        out = std::move(values);
       }
     });
     return out;

@@ -4,6 +4,7 @@
 
 #include <tq/containers/gguf_tensor.hpp>
 #include <tq/containers/gguf_value.hpp>
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/files/little_endian.hpp>
 
 #include <cstddef>
@@ -28,7 +29,7 @@ class GgufHeader {
     for (const GgufEntry& e : entries) {
       put(std::string_view(e.name));
       put(static_cast<std::uint32_t>(e.value.index()));
-      std::visit([&](const auto& v) { put(v); }, e.value);
+      tq::detail::with_alternative(e.value, [&](const auto& v) { put(v); });
     }
     for (const GgufTensor& t : tensors) {
       put(std::string_view(t.name));
@@ -58,14 +59,12 @@ class GgufHeader {
   void put(const std::string& text) { put(std::string_view(text)); }
   void put(const GgufArray& array) {
     put(static_cast<std::uint32_t>(array.index()));
-    std::visit(
-        [&]<class V>(const V& values) {
-          if constexpr (!std::is_same_v<V, std::monostate>) {
-            put(std::uint64_t{values.size()});
-            for (const auto& v : values) put(static_cast<const typename V::value_type&>(v));
-          }
-        },
-        array);
+    tq::detail::with_alternative(array, [&]<class V>(const V& values) {
+      if constexpr (!std::is_same_v<V, std::monostate>) {
+        put(std::uint64_t{values.size()});
+        for (const auto& v : values) put(static_cast<const typename V::value_type&>(v));
+      }
+    });
   }
 
   std::vector<std::byte> bytes_;

@@ -2,6 +2,7 @@
 #pragma once
 // ModelNode: what a Quantizer keeps of a node, and what it does to its tensors.
 
+#include <tq/core/detail/with_alternative.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
@@ -78,7 +79,7 @@ class ModelNode {
       AnyGranularity(*decision_.scheme).require(name.c_str(), x.shape());
     }
     const std::lock_guard lock(mutex_);
-    if (observer_) std::visit([&](auto& o) { o.observe(x, on<B>); }, *observer_);
+    if (observer_) with_alternative(*observer_, [&](auto& o) { o.observe(x, on<B>); });
     take_size(x.shape());
   }
 

@@ -39,10 +39,11 @@
 namespace tq::store::detail {
 
 // Rounds values of a block to codes under the numbers that a format stores for a range.
+template <Backend B>
 class StoredRounding {
   using Types = tq::detail::written_elements;
   using Scales = tq::detail::written_scales;
-  using Rounding = tq::detail::EncodedRounding<>;
+  using Rounding = tq::detail::EncodedRounding<B>;
 
  public:
   StoredRounding(const QuantSpec& spec, const EncodedLayout& layout,
@@ -50,7 +51,7 @@ class StoredRounding {
       : has_offset(layout.has_offsets),
         has_origin(layout.has_offsets || layout.has_zero_points),
         parameters_(&parameters),
-        rounding_(Rounding::of<Types, Scales>(spec, layout)) {}
+        rounding_(Rounding::template of<Types, Scales>(spec, layout)) {}
 
   bool has_offset, has_origin;
 
@@ -73,9 +74,10 @@ class StoredRounding {
 };
 
 // A range that half-quadratic splitting moves, with the numbers that a format stores for it.
+template <Backend B>
 class MovedRange {
  public:
-  MovedRange(const StoredRounding& rounding, Range range)
+  MovedRange(const StoredRounding<B>& rounding, Range range)
       : rounding_(&rounding), range_(range), affine_(rounding.fit(range)) {}
 
   [[nodiscard]] const tq::detail::EncodedAffine& affine() const noexcept { return affine_; }
@@ -90,13 +92,14 @@ class MovedRange {
   }
 
  private:
-  const StoredRounding* rounding_;
+  const StoredRounding<B>* rounding_;
   Range range_;
   tq::detail::EncodedAffine affine_;
 };
 
 // Chooses ranges and codes by the algorithm and the Hessian of the layer, which outlive the coder,
 // and notes the results in a report.
+template <Backend B>
 class AlgorithmCoder final : public io::WeightCoder {
  public:
   // `hessian` may be null for an algorithm that needs none.
@@ -117,12 +120,12 @@ class AlgorithmCoder final : public io::WeightCoder {
       tensor.shape = x.shape();
       return tensor;
     };
-    EncodedWeights out =
-        hessian_ == nullptr ? by_hqq(x, spec, parameters, stored, seen)
-                            : tq::detail::encode_with<Types, Scales, default_backend, arch::native>(
-                                  tq::detail::StackedRows(x), tq::detail::hessians_of(*hessian_),
-                                  algorithm_, serial, [&] { return stored(seen); },
-                                  [&] { return stored(best_ranges(x, spec, seen, parameters)); });
+    EncodedWeights out = hessian_ == nullptr
+                             ? by_hqq(x, spec, parameters, stored, seen)
+                             : tq::detail::encode_with<Types, Scales, B, arch::native>(
+                                   tq::detail::StackedRows(x), tq::detail::hessians_of(*hessian_),
+                                   algorithm_, serial, [&] { return stored(seen); },
+                                   [&] { return stored(best_ranges(x, spec, seen, parameters)); });
     report_ = out.report;
     return std::move(out.tensor);
   }
@@ -130,7 +133,7 @@ class AlgorithmCoder final : public io::WeightCoder {
  private:
   using Types = tq::detail::written_elements;
   using Scales = tq::detail::written_scales;
-  using Search = tq::detail::BlockSearch<StoredRounding>;
+  using Search = tq::detail::BlockSearch<StoredRounding<B>>;
 
   // The range of each block that best(its search, its rounding) chooses.
   template <class Best>
@@ -143,7 +146,7 @@ class AlgorithmCoder final : public io::WeightCoder {
     if (x.size() == 0) return ranges;
     tq::detail::require_weights("tq::write_checkpoint", x, importances.size());
     const EncodedLayout layout = encoded_layout<Types, Scales>(spec, x.shape());
-    const StoredRounding rounding(spec, layout, parameters);
+    const StoredRounding<B> rounding(spec, layout, parameters);
     tq::detail::search_blocks(
         tq::detail::StackedRows(x), importances, AnyGranularity(spec), Search(rounding), serial,
         [&](Search& block, std::size_t i) { ranges[i] = best(block, rounding); });
@@ -159,7 +162,7 @@ class AlgorithmCoder final : public io::WeightCoder {
           {to_string(spec), "; `scales` min_max of gptq takes those of ranges"});
     const WeightedSearch search(*hessian_, algorithm_.damping);
     return ranges_by(x, spec, seen, parameters, search.importances(),
-                     [](Search& block, const StoredRounding&) { return block.best_range(); });
+                     [](Search& block, const StoredRounding<B>&) { return block.best_range(); });
   }
   // Ranges that are moved for the offsets of half-quadratic splitting.
   template <class Stored>
@@ -172,14 +175,14 @@ class AlgorithmCoder final : public io::WeightCoder {
     const EncodedLayout layout = encoded_layout<Types, Scales>(spec, x.shape());
     const auto rounded = [&](std::span<const Range> ranges, double& loss) {
       EncodedTensor tensor = stored(ranges);
-      tq::detail::round_codes<Types, Scales, default_backend>(x, tensor, layout, serial);
+      tq::detail::round_codes<Types, Scales, B>(x, tensor, layout, serial);
       loss = tq::detail::absolute_error<Types, Scales>(x, tensor);
       return tensor;
     };
     EncodedWeights out{{}, {.algorithm = algorithm_.name}};
     static_cast<void>(rounded(seen, out.report.loss_of_rounding));
     out.tensor = rounded(ranges_by(x, spec, seen, parameters, importances,
-                                   [&](Search& block, const StoredRounding& rounding) {
+                                   [&](Search& block, const StoredRounding<B>& rounding) {
                                      return tq::detail::hqq_offset(
                                                 block, MovedRange(rounding, block.seen()), options)
                                          .range();

@@ -9,6 +9,7 @@
 #include <tq/core/tensor_view.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/ptq/hessian.hpp>
 #include <tq/ptq/weight_report.hpp>
 #include <tq/store/detail/algorithm_coder.hpp>
@@ -166,14 +167,14 @@ void write_layer(FloatReader<Model>& floats, const StoredTensor& tensor, const L
 }
 
 // The same by the algorithm of the layer, whose report it notes.
-template <class Model>
+template <Backend B = default_backend, class Model>
 void write_by_algorithm(FloatReader<Model>& floats, const StoredTensor& tensor,
                         const LayersJob& job, WrittenLayer& layer, const Hessians* hessians,
                         std::vector<float>& room, LayerParts& parts) {
   std::optional<Hessian> hessian;
   if (layer.algorithm->needs_hessian()) hessian = hessians->get(layer.algorithm->inputs);
   WeightReport report;
-  const AlgorithmCoder coder(*layer.algorithm, hessian ? &*hessian : nullptr, report);
+  const AlgorithmCoder<B> coder(*layer.algorithm, hessian ? &*hessian : nullptr, report);
   write_layer(floats, tensor, job, layer, &coder, room, parts);
   layer.report = report;
 }

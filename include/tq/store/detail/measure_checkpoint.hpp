@@ -9,6 +9,7 @@
 #include <tq/containers/safetensors_writer.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/error.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
@@ -62,8 +63,9 @@ struct MeasuredFormat {
 
 // The values that parts of a layer mean, row-major. Throws: errc::malformed where the readers of tq
 // find no weight in them.
-[[nodiscard]] inline std::vector<float> values_of_parts(const std::vector<io::Tensor>& parts,
-                                                        const io::CheckpointHints& hints) {
+template <Backend B = default_backend>
+[[nodiscard]] std::vector<float> values_of_parts(const std::vector<io::Tensor>& parts,
+                                                 const io::CheckpointHints& hints) {
   std::vector<io::TensorInfo> infos;
   for (const io::Tensor& t : parts) infos.push_back({t.name, t.dtype, t.shape});
   const io::ReadTensor read = [&](const std::string& name) {
@@ -74,7 +76,7 @@ struct MeasuredFormat {
     tq::detail::raise_expected(
         errc::malformed, "", {"parts of a weight from the format"},
         {found.left_alone.empty() ? std::string("none") : found.left_alone.begin()->second.reason});
-  return decode(io::load_checkpoint(found.weights.front(), read));
+  return decode<B>(io::load_checkpoint<B>(found.weights.front(), read));
 }
 
 // sum d^2 / sum w^2 of a layer. Throws: errc::not_finite; as the format.

@@ -7,6 +7,7 @@
 #include <tq/containers/gguf_writer.hpp>
 #include <tq/error.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/store/detail/gguf_bands.hpp>
 #include <tq/store/detail/gguf_bytes.hpp>
@@ -128,6 +129,7 @@ template <class F>
 }
 
 // Measures weights one after the other, in memory that is kept.
+template <Backend B>
 class GgufMeter {
  public:
   GgufMeter(const GgufInput& input, GgufMethod method) : bands_(input), method_(method) {}
@@ -149,8 +151,8 @@ class GgufMeter {
                             std::span<const float> importance) {
     blocks_.resize(gguf_band_bytes(type, x.size()));
     back_.resize(x.size());
-    encode_gguf(type, method_, x, blocks_, importance);
-    decode_gguf(type, blocks_, back_);
+    encode_gguf<B>(type, method_, x, blocks_, importance);
+    decode_gguf<B>(type, blocks_, back_);
     return weighted_sum(x.size(), importance, [&](std::size_t i) {
       const double d = double{x[i]} - double{back_[i]};
       return d * d;
@@ -163,16 +165,17 @@ class GgufMeter {
   std::vector<float> back_;
 };
 
-[[nodiscard]] inline std::vector<GgufLoss> gguf_losses(const GgufInput& input,
-                                                       std::span<const GgufChoice> choices,
-                                                       const GgufOptions& options) {
+template <Backend B = default_backend>
+[[nodiscard]] std::vector<GgufLoss> gguf_losses(const GgufInput& input,
+                                                std::span<const GgufChoice> choices,
+                                                const GgufOptions& options) {
   std::vector<GgufLoss> out(choices.size());
   std::uint64_t all = 0;
   for (const GgufChoice& c : choices) all += c.job.item->from_bytes;
   Progress progress(options.progress, all);
   const std::vector<std::uint64_t> costs(choices.size(), 0);  // a band is small
   run_in_order(options.jobs, costs, 0, [&] {
-    return [&, meter = std::make_shared<GgufMeter>(input, options.method)](std::size_t i) {
+    return [&, meter = std::make_shared<GgufMeter<B>>(input, options.method)](std::size_t i) {
       naming(choices[i].job.item->to.name, [&] { out[i] = meter->measure(choices[i]); });
       progress.add(choices[i].job.item->from_bytes);
     };

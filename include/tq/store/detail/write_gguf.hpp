@@ -6,6 +6,7 @@
 #include <tq/error.hpp>
 #include <tq/files/temporary_file.hpp>
 #include <tq/json/json.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/store/detail/gguf_input.hpp>
 #include <tq/store/detail/gguf_model_input.hpp>
 #include <tq/store/detail/gguf_plan.hpp>
@@ -91,22 +92,23 @@ struct GgufWork {
   return report;
 }
 
-inline void write_gguf_file(GgufWork& work, const std::filesystem::path& out,
-                            const GgufOptions& options) {
+template <Backend B = default_backend>
+void write_gguf_file(GgufWork& work, const std::filesystem::path& out, const GgufOptions& options) {
   if (!options.overwrite && is_there(out) && io::detail::counted_name(out.filename().string()))
     tq::detail::raise_text(errc::bad_argument,
                            {out.string(), ": ", occupied_by("a part of a model in several files")});
   require_free_place(out, options.overwrite);
   static_cast<void>(io::remove_abandoned_files(out.parent_path()));
   GgufShard* const all = &work.shards.front();
-  write_gguf_shards(*work.input, {&all, 1},
-                    {[&](const GgufShard&) { return out; }, [](const GgufShard&) {}}, options);
+  write_gguf_shards<B>(*work.input, {&all, 1},
+                       {[&](const GgufShard&) { return out; }, [](const GgufShard&) {}}, options);
   mark_as_own(out);
 }
 
 // Returns the number of parts that a run before this one had finished.
-inline std::size_t write_gguf_parts(GgufWork& work, const std::filesystem::path& folder,
-                                    const GgufOptions& options, const Team& team) {
+template <Backend B = default_backend>
+std::size_t write_gguf_parts(GgufWork& work, const std::filesystem::path& folder,
+                             const GgufOptions& options, const Team& team) {
   static_cast<void>(io::remove_abandoned_files(folder));
   const bool leads = team.rank() == 0;
   const std::vector<std::string> names = names_of_shards(work.shards);
@@ -115,10 +117,10 @@ inline std::size_t write_gguf_parts(GgufWork& work, const std::filesystem::path&
   RunSteps steps;
   steps.begin = [&] { return begin_run(run, names, options.overwrite, options.on_restart); };
   steps.work = [&](const io::Json& done, const NoteShard& note) {
-    write_gguf_shards(*work.input, shards_of(team, work.shards, done),
-                      {[&](const GgufShard& shard) { return run.place(shard.name); },
-                       [&](const GgufShard& shard) { note(shard.name, io::Json::object()); }},
-                      options);
+    write_gguf_shards<B>(*work.input, shards_of(team, work.shards, done),
+                         {[&](const GgufShard& shard) { return run.place(shard.name); },
+                          [&](const GgufShard& shard) { note(shard.name, io::Json::object()); }},
+                         options);
   };
   steps.publish = [&](const io::Json&) {
     if (leads) run.publish(names);

@@ -5,6 +5,7 @@
 #include <tq/containers/gguf_writer.hpp>
 #include <tq/files/atomic_file.hpp>
 #include <tq/layouts/gguf/type.hpp>
+#include <tq/ops/backend/backend.hpp>
 #include <tq/store/detail/gguf_bands.hpp>
 #include <tq/store/detail/gguf_bytes.hpp>
 #include <tq/store/detail/gguf_input.hpp>
@@ -52,6 +53,7 @@ class GgufShardWriter {
 };
 
 // Quantizes or copies tensors, one after the other, in memory that is kept.
+template <Backend B>
 class GgufTensorWriter {
  public:
   GgufTensorWriter(const GgufInput& input, GgufMethod method) : bands_(input), method_(method) {}
@@ -60,7 +62,7 @@ class GgufTensorWriter {
     if (job.is_copied()) return copy(job, out);
     bands_.for_each(job, [&](std::span<const float> x, std::span<const float> importance) {
       blocks_.resize(gguf_band_bytes(job.type, x.size()));
-      encode_gguf(job.type, method_, x, blocks_, importance);
+      encode_gguf<B>(job.type, method_, x, blocks_, importance);
       out.append(job.item->to.name, std::as_bytes(std::span<const std::uint8_t>(blocks_)));
     });
   }
@@ -90,8 +92,9 @@ struct GgufPiece {
 
 // The bytes do not depend on the number of threads, each of which holds a band. Throws: error of
 // the first tensor that fails; files that are not finished then leave nothing.
-inline void write_gguf_shards(const GgufInput& input, std::span<GgufShard* const> shards,
-                              const ShardPlaces<GgufShard>& places, const GgufOptions& options) {
+template <Backend B = default_backend>
+void write_gguf_shards(const GgufInput& input, std::span<GgufShard* const> shards,
+                       const ShardPlaces<GgufShard>& places, const GgufOptions& options) {
   std::vector<GgufPiece> pieces;
   std::uint64_t all = 0;
   OpenShards<GgufShard, GgufShardWriter> open(
@@ -108,13 +111,14 @@ inline void write_gguf_shards(const GgufInput& input, std::span<GgufShard* const
   Progress progress(options.progress, all);
   const std::vector<std::uint64_t> costs(pieces.size(), 0);  // a band is small
   run_in_order(options.jobs, costs, 0, [&] {
-    return [&, tensors = std::make_shared<GgufTensorWriter>(input, options.method)](std::size_t i) {
-      const GgufPiece& piece = pieces[i];
-      GgufShardWriter& out = open.open(piece.shard);
-      naming(piece.job->item->to.name, [&] { tensors->write(*piece.job, out); });
-      open.leave(piece.shard);
-      progress.add(piece.job->bytes());
-    };
+    return
+        [&, tensors = std::make_shared<GgufTensorWriter<B>>(input, options.method)](std::size_t i) {
+          const GgufPiece& piece = pieces[i];
+          GgufShardWriter& out = open.open(piece.shard);
+          naming(piece.job->item->to.name, [&] { tensors->write(*piece.job, out); });
+          open.leave(piece.shard);
+          progress.add(piece.job->bytes());
+        };
   });
   open.wait();
 }
