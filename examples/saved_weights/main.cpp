@@ -2,7 +2,9 @@
 // Quantized weights in a file: written, read back, and read one tensor at a time from a model that
 // may be larger than memory.
 
-#include <tq/store.hpp>
+#include <tq/scheme/encoded_tensor.hpp>
+#include <tq/store/save.hpp>
+#include <tq/store/stored_model.hpp>
 #include <tq/tq.hpp>
 
 #include <cmath>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Weights of Eigen become packed int4 with zero points, go to a file and come back.
 #include <tq/interop/eigen.hpp>
-#include <tq/store.hpp>
+#include <tq/store/save.hpp>
+#include <tq/store/stored_model.hpp>
 #include <tq/tq.hpp>
 
 #include <Eigen/Core>
