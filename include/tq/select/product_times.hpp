@@ -2,8 +2,10 @@
 #pragma once
 // ProductTimes: how long products by weights of a shape take in a scheme, measured on this machine.
 
+#include <tq/core/element_lists.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/weight_axes.hpp>
 #include <tq/scheme/any_granularity.hpp>
@@ -48,10 +50,11 @@ class ProductTimes {
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
 
   /// Seconds of a product with float32 weights, the reference of both other products.
+  template <class Arch = default_arch>
   [[nodiscard]] double float_seconds(ProductShape shape) {
     shape.group = shape.inputs;
     return measured({std::string(float_scheme), "", shape},
-                    [&](ProductShape part) { return sample_float_product(rows_, part); })
+                    [&](ProductShape part) { return sample_float_product<Arch>(rows_, part); })
         .seconds;
   }
 
@@ -62,11 +65,14 @@ class ProductTimes {
   };
   /// Measures weights in a scheme. Weights that no layer multiplies take `decode_seconds`, the time
   /// to decode them, and the time of float. Throws: as `sample_product`.
+  template <class Types = all_elements, class Arch = default_arch>
   [[nodiscard]] Measured operator()(const QuantSpec& spec, ProductShape shape,
                                     double decode_seconds) {
-    Measured out = measured({spec.is_cast() ? "cast" : spec.type, spec.symmetry, shape},
-                            [&](ProductShape part) { return sample_product(spec, rows_, part); });
-    if (out.work == TimedWork::decoded_product) out.seconds = decode_seconds + float_seconds(shape);
+    Measured out =
+        measured({spec.is_cast() ? "cast" : spec.type, spec.symmetry, shape},
+                 [&](ProductShape part) { return sample_product<Types, Arch>(spec, rows_, part); });
+    if (out.work == TimedWork::decoded_product)
+      out.seconds = decode_seconds + float_seconds<Arch>(shape);
     return out;
   }
 
@@ -105,8 +111,9 @@ class ProductTimes {
 /// used for. The rows of a table are looked up: `rows` of them are decoded. All other tensors of
 /// two axes or more are multiplied by; those of one axis keep their times. Candidates that
 /// `schemes` does not have (priors) do, too. Throws: as `ProductTimes`.
-inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind kind,
-                              std::span<const NamedScheme> schemes, ProductTimes& times) {
+template <class Types = all_elements, class Arch = default_arch>
+void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind kind,
+                       std::span<const NamedScheme> schemes, ProductTimes& times) {
   if (shape.rank() < 2 || shape.size() == 0) return;
   if (is_table(kind)) {
     const double share =
@@ -121,7 +128,7 @@ inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind 
   const WeightAxes axes = weight_axes(node.name, kind, shape.extents());
   for (PrecisionCandidate& c : node.candidates) {
     if (c.scheme == float_scheme) {
-      c.seconds = times.float_seconds(product_shape(shape, shape, kind));
+      c.seconds = times.float_seconds<Arch>(product_shape(shape, shape, kind));
       c.timed = TimedWork::float_product;
       continue;
     }
@@ -129,7 +136,8 @@ inline void set_product_times(PrecisionNode& node, const Shape& shape, NodeKind 
       if (scheme.name != c.scheme) continue;
       const QuantSpec spec = spec_for(scheme.spec, shape.extents(), axes);
       const Shape block = AnyGranularity(spec).block(shape);
-      const auto [work, seconds] = times(spec, product_shape(shape, block, kind), c.seconds);
+      const auto [work, seconds] =
+          times.operator()<Types, Arch>(spec, product_shape(shape, block, kind), c.seconds);
       c.seconds = seconds;
       c.timed = work;
     }

@@ -9,6 +9,7 @@
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
+#include <tq/linear/default_arch.hpp>
 #include <tq/linear/float_linear.hpp>
 #include <tq/linear/grouped_linear.hpp>
 #include <tq/linear/quantized_linear.hpp>
@@ -36,7 +37,7 @@ struct SampleProduct {
 namespace detail {
 
 // A layer with rows of activations and room for its results.
-template <class Layer>
+template <class Arch, class Layer>
 [[nodiscard]] std::function<void()> runnable(Layer layer, std::size_t rows, ProductShape size) {
   struct State {
     Layer layer;
@@ -48,8 +49,8 @@ template <class Layer>
   for (std::size_t i = 0; i < state->x.size(); ++i)
     state->x[i] = static_cast<float>(i % 251) - 125.0f;
   return [state, rows, size] {
-    state->layer.forward(ConstTensorView(state->x.data(), {rows, size.inputs}),
-                         TensorView<float>(state->y.data(), {rows, size.outputs}));
+    state->layer.template forward<Arch>(ConstTensorView(state->x.data(), {rows, size.inputs}),
+                                        TensorView<float>(state->y.data(), {rows, size.outputs}));
   };
 }
 
@@ -69,7 +70,7 @@ template <class Params>
   return out;
 }
 
-template <class T, class S>
+template <class T, class S, class Arch>
 [[nodiscard]] SampleProduct product_of_type(std::size_t rows, ProductShape size) {
   // A group is packed as 16 inputs or more, which shorter ones leave empty.
   constexpr std::size_t shortest = 16, longest = 65536;
@@ -79,10 +80,10 @@ template <class T, class S>
   } else {
     if constexpr (IntegerElement<T> && T::bits == 8)
       if (whole_rows)
-        return {
-            TimedWork::int8_product,
-            runnable(QuantizedLinear<>(sample_weights<QuantParams<T, PerChannel<0>, S>>({}, size)),
-                     rows, size)};
+        return {TimedWork::int8_product,
+                runnable<Arch>(
+                    QuantizedLinear<>(sample_weights<QuantParams<T, PerChannel<0>, S>>({}, size)),
+                    rows, size)};
     if constexpr (GroupedElement<T>) {
       if (size.group > longest || (size.group < shortest && !whole_rows)) return {};
       using Params = QuantParams<T, PerGroup<dynamic, 1>, S>;
@@ -90,10 +91,10 @@ template <class T, class S>
           sample_weights<Params>(PerGroup<dynamic, 1>(static_cast<int>(size.group)), size));
       if constexpr (WeightLevels::of<T>().has_levels)
         return {TimedWork::grouped_int8_product,
-                runnable(GroupedLinear<Int8PerRow>(std::move(weights)), rows, size)};
+                runnable<Arch>(GroupedLinear<Int8PerRow>(std::move(weights)), rows, size)};
       else
         return {TimedWork::grouped_float_product,
-                runnable(GroupedLinear<FloatActivations>(std::move(weights)), rows, size)};
+                runnable<Arch>(GroupedLinear<FloatActivations>(std::move(weights)), rows, size)};
     } else {
       return {};
     }
@@ -108,13 +109,13 @@ template <class T, class S>
 /// the type has levels, and of float where it has none (`nf4`). What nothing multiplies by is
 /// `TimedWork::decoded_product`: casts, floats of 6 and more bits, offsets, and sums that might
 /// leave 32 bits. Throws: as `visit`.
-template <class Types = all_elements>
+template <class Types = all_elements, class Arch = default_arch>
 [[nodiscard]] SampleProduct sample_product(const QuantSpec& spec, std::size_t rows,
                                            ProductShape size) {
   if (spec.is_cast() || size.outputs == 0 || size.inputs == 0) return {};
   try {
     return visit_type<Types>(
-        spec, [&]<class T, class S>() { return detail::product_of_type<T, S>(rows, size); });
+        spec, [&]<class T, class S>() { return detail::product_of_type<T, S, Arch>(rows, size); });
   } catch (const error& e) {
     if (e.code() != errc::bad_argument) throw;
     return {};
@@ -123,14 +124,15 @@ template <class Types = all_elements>
 
 /// The product by weights that stay float32. Throws: `errc::bad_argument` for sizes that memory
 /// cannot hold.
-[[nodiscard]] inline SampleProduct sample_float_product(std::size_t rows, ProductShape size) {
+template <class Arch = default_arch>
+[[nodiscard]] SampleProduct sample_float_product(std::size_t rows, ProductShape size) {
   const std::vector<float> weights(
       detail::require_product("tq::sample_float_product", "weights", size.outputs, size.inputs),
       0.5f);
   return {
       TimedWork::float_product,
-      detail::runnable(FloatLinear(ConstTensorView(weights.data(), {size.outputs, size.inputs})),
-                       rows, size)};
+      detail::runnable<Arch>(
+          FloatLinear(ConstTensorView(weights.data(), {size.outputs, size.inputs})), rows, size)};
 }
 
 }  // namespace tq
