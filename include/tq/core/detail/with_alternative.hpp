@@ -3,6 +3,8 @@
 // with_alternative: std::visit of one variant without its tables of functions, which take several
 // times as long to compile.
 
+#include <tq/config.hpp>
+
 #include <cstddef>
 #include <type_traits>
 #include <variant>
