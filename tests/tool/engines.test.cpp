@@ -72,7 +72,7 @@ TEST_CASE("weights that config.json describes are not replaced by others") {
   CHECK(has(fail(1, {"dequantize", folder("out"), weights}), "model.safetensors"));
   CHECK(content(weights) == before);
   // No reader takes a guess where the configuration is damaged.
-  for (const std::string text : {std::string("{"), std::string(), std::string("{}\0", 3)}) {
+  for (const std::string& text : {std::string("{"), std::string(), std::string("{}\0", 3)}) {
     std::ofstream(folder("out/config.json"), std::ios::binary) << text;
     fs::remove(folder("out/quantize_config.json"));
     CHECK(has(fail(1, {"inspect", folder("out")}), "config.json: expected a JSON document"));

@@ -226,11 +226,13 @@ TEST_CASE("importance files that contradict themselves are refused") {
   refused({1, 2}, {-1}, "expected counts of 0 to 2^53, got -1");
   refused({1, 2}, {infinity}, "expected counts of 0 to 2^53");
   refused({1, 2}, {}, "expected sums for each of 0 counts");
+  const std::vector<float> values{1, 2};
   for (const bool has_tensor : {true, false}) {
-    std::vector<io::GgufTensorDecl> tensors{{"w", layouts::gguf::Type::f32, {2}}};
-    if (!has_tensor) tensors.clear();
-    io::GgufWriter model(dir / "m.gguf", {{"general.architecture", std::string("llama")}}, tensors);
-    if (has_tensor) model.append("w", std::as_bytes(std::span(std::vector<float>{1, 2})));
+    const std::vector<io::GgufEntry> entries{{"general.architecture", std::string("llama")}};
+    std::vector<io::GgufTensorDecl> tensors;
+    if (has_tensor) tensors.push_back({"w", layouts::gguf::Type::f32, {2}});
+    io::GgufWriter model(dir / "m.gguf", entries, tensors);
+    if (has_tensor) model.append("w", std::as_bytes(std::span(values)));
     model.finish();
     test::raises(errc::malformed, {"m.gguf", "expected a file of `tq imatrix` or llama-imatrix"},
                  [&] { static_cast<void>(read_importance(dir / "m.gguf")); });
