@@ -87,6 +87,13 @@ const char* const config = R"({"model_type": "llama", "hidden_size": 64, "interm
   "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 40,
   "max_position_embeddings": 128, "rms_norm_eps": 1e-5, "rope_theta": 5e5, "hidden_act": "silu"})";
 
+// The same with another number under a key.
+std::string config_with(const std::string& key, const std::string& number) {
+  std::string text = config;
+  const std::size_t begin = text.find(key) + key.size() + 3;
+  return text.replace(begin, text.find(',', begin) - begin, number);
+}
+
 std::vector<Floats> llama() {
   std::vector<Floats> out;
   const auto add = [&](const std::string& name, std::vector<std::size_t> shape) {
@@ -396,7 +403,8 @@ TEST_CASE("experts are stacked") {
           {"model.layers.0.block_sparse_moe.experts." + std::to_string(e) + "." + w + ".weight",
            {32, 32},
            noise(1024, static_cast<unsigned>(tensors.size()))});
-  const fs::path folder = write_model(dir / "moe", tensors);
+  const std::string one_layer = config_with("num_hidden_layers", "1");
+  const fs::path folder = write_model(dir / "moe", tensors, one_layer);
   write(dir / "y.gguf", folder, {.type = "f32"});
   const io::Tensor got = io::GgufReader::open(dir / "y.gguf").read("blk.0.ffn_down_exps.weight");
   CHECK(got.shape == std::vector<std::size_t>{2, 32, 32});
@@ -407,7 +415,7 @@ TEST_CASE("experts are stacked") {
   expected.insert(expected.end(), second.begin(), second.end());
   CHECK(io::to_float32(got) == expected);
   tensors.erase(tensors.begin() + 3);  // w1 of expert 0
-  write_model(dir / "moe", tensors);
+  write_model(dir / "moe", tensors, one_layer);
   test::raises(errc::shape_mismatch, {"expected expert 0", "got 1"},
                [&] { write(dir / "z.gguf", folder, {.type = "f32"}); });
 }
@@ -575,10 +583,7 @@ TEST_CASE("what cannot be a GGUF file is refused, and nothing is written") {
   test::raises(errc::unsupported, {"model_type", "mamba"},
                [&] { write(dir / "z.gguf", dir / "other"); });
   const auto contradicts = [&](const std::string& key, const std::string& value, const char* text) {
-    std::string other = config;
-    const std::size_t begin = other.find(key) + key.size() + 3;
-    other.replace(begin, other.find(',', begin) - begin, value);
-    write_model(dir / "keys", llama(), other);
+    write_model(dir / "keys", llama(), config_with(key, value));
     test::raises(errc::shape_mismatch, {"keys: expected ", text},
                  [&] { write(dir / "z.gguf", dir / "keys"); });
   };

@@ -196,12 +196,14 @@ std::size_t write_folder(const Model& model, QuantizePlan& plan, const QuantizeT
   return share_run(run, team, steps);
 }
 
-// Throws: errc::bad_argument, unless `overwrite`, where the file is there and the config.json beside
-// it tells engines how its weights are quantized, which would not hold for others.
+// Throws: errc::bad_argument, unless `overwrite`, where the file is what engines load and the
+// config.json beside it tells them how its weights are quantized, which would not hold for others.
 inline void require_no_engine_weights(const std::filesystem::path& file, bool overwrite) {
   const std::filesystem::path config = file.parent_path() / "config.json";
   std::error_code code;
-  if (overwrite || !is_there(file) || !std::filesystem::is_regular_file(config, code)) return;
+  if (overwrite || file.filename() != "model.safetensors" || !is_there(file) ||
+      !std::filesystem::is_regular_file(config, code))
+    return;
   const io::Json json = io::Json::parse(io::read_text(config), nullptr, false);
   for (const char* const key : {"quantization_config", "quantization"})
     if (json.is_object() && json.contains(key))
