@@ -2,27 +2,21 @@
 #pragma once
 // gguf_file_bytes: the size of a GGUF file before it is written.
 
-#include <tq/containers/detail/gguf_header.hpp>
+#include <tq/bodies.hpp>
 #include <tq/containers/gguf_tensor.hpp>
 #include <tq/containers/gguf_value.hpp>
 #include <tq/containers/gguf_writer.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <variant>
-#include <vector>
 
 namespace tq::io {
 
 namespace detail {
 
 // The alignment of tensor data that keys ask for. Precondition: `GgufWriter` takes the keys.
-[[nodiscard]] inline std::uint32_t gguf_alignment(std::span<const GgufEntry> entries) {
-  const auto found = std::ranges::find(entries, gguf_alignment_key, &GgufEntry::name);
-  return found == entries.end() ? 32 : std::get<std::uint32_t>(found->value);
-}
+[[nodiscard]] TQ_API std::uint32_t gguf_alignment(std::span<const GgufEntry> entries);
 
 // Bytes of a tensor with the padding behind it. Precondition: `gguf_bytes` has a value.
 [[nodiscard]] constexpr std::uint64_t gguf_padded_bytes(layouts::gguf::Type type,
@@ -35,17 +29,11 @@ namespace detail {
 
 /// Bytes of the file that `GgufWriter` makes of these keys and tensors: header, data and padding.
 /// Precondition: `GgufWriter` takes them.
-[[nodiscard]] inline std::uint64_t gguf_file_bytes(std::span<const GgufEntry> entries,
-                                                   std::span<const GgufTensorDecl> declarations) {
-  const std::uint32_t alignment = detail::gguf_alignment(entries);
-  std::vector<GgufTensor> tensors;
-  std::uint64_t data = 0;
-  for (const GgufTensorDecl& d : declarations) {
-    tensors.push_back({d.name, d.type, d.shape});
-    data += detail::gguf_padded_bytes(d.type, d.shape, alignment);
-  }
-  return detail::gguf_aligned(detail::GgufHeader(entries, tensors).bytes().size(), alignment) +
-         data;
-}
+[[nodiscard]] TQ_API std::uint64_t gguf_file_bytes(std::span<const GgufEntry> entries,
+                                                   std::span<const GgufTensorDecl> declarations);
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/gguf_file_bytes.ipp>
+#endif

@@ -2,21 +2,18 @@
 #pragma once
 // GgufTensors: a GGUF file as tensors of plain numbers.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/gguf.hpp>
 #include <tq/containers/gguf_parts.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/containers/shard.hpp>
 #include <tq/containers/tensor.hpp>
-#include <tq/files/failure.hpp>
-#include <tq/files/little_endian.hpp>
 #include <tq/files/name_index.hpp>
-#include <tq/layouts/gguf/dequantize.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,27 +27,13 @@ namespace tq::io {
 class GgufTensors {
  public:
   /// Throws: as `GgufParts::open`.
-  [[nodiscard]] static GgufTensors open(const std::filesystem::path& path) {
-    return GgufTensors(GgufParts::open(path));
-  }
+  [[nodiscard]] TQ_API static GgufTensors open(const std::filesystem::path& path);
   explicit GgufTensors(GgufReader reader) : GgufTensors(GgufParts(std::move(reader))) {}
-  explicit GgufTensors(GgufParts parts) : parts_(std::move(parts)) {
-    for (std::size_t i = 0; i < parts_.files().size(); ++i) {
-      const std::size_t first = tensors_.size();
-      for (const GgufTensor& t : parts_.files()[i].tensors()) add(t);
-      part_of_.resize(tensors_.size(), i);
-      shards_.push_back(
-          {parts_.paths()[i].filename().string(), {}, first, tensors_.size() - first});
-    }
-    index_ = NameIndex(tensors_.size());
-    for (std::size_t i = 0; i < tensors_.size(); ++i) static_cast<void>(index_.add_next(tensors_));
-  }
+  TQ_API explicit GgufTensors(GgufParts parts);
 
   /// The files as they are, with keys and types.
   [[nodiscard]] const GgufParts& parts() const noexcept { return parts_; }
-  [[nodiscard]] const std::vector<std::filesystem::path>& files() const noexcept {
-    return parts_.paths();
-  }
+  [[nodiscard]] TQ_API const std::vector<std::filesystem::path>& files() const noexcept;
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
   /// All tensors that can be read, in the order of their data; `size_bytes` is that in memory.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
@@ -58,102 +41,32 @@ class GgufTensors {
   [[nodiscard]] const std::vector<OtherMember>& others() const noexcept { return others_; }
 
   /// The entry of a tensor, or null if no tensor has that name.
-  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
-    const std::optional<std::size_t> place = index_.find(tensors_, name);
-    return place ? &tensors_[*place] : nullptr;
-  }
+  [[nodiscard]] TQ_API const TensorInfo* find(std::string_view name) const;
   /// The entry of one of `tensors()` as it is stored, or null if no tensor has that name.
-  [[nodiscard]] const GgufTensor* find_stored(std::string_view name) const {
-    const std::optional<std::size_t> place = index_.find(tensors_, name);
-    return place ? parts_.files()[part_of_[*place]].find(name) : nullptr;
-  }
+  [[nodiscard]] TQ_API const GgufTensor* find_stored(std::string_view name) const;
   /// The entry of a tensor. Throws: `errc::unknown_name`; `errc::unsupported` for one of `others`.
-  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
-    if (const TensorInfo* const found = find(name)) return *found;
-    const auto other = std::ranges::find(others_, name, &OtherMember::name);
-    if (other != others_.end())
-      detail::fail(errc::unsupported, "tq::io::GgufTensors", file_name(), detail::shown(name),
-                   other->reason);
-    detail::fail(errc::unknown_name, "tq::io::GgufTensors", file_name(), detail::shown(name),
-                 "expected a tensor of this name, got none");
-  }
+  [[nodiscard]] TQ_API const TensorInfo& info(std::string_view name) const;
 
   /// One tensor. Throws: as `info`; `errc::io_failure`.
-  [[nodiscard]] Tensor read(const std::string& name) const {
-    const TensorInfo& entry = info(name);
-    Tensor out{entry.name, entry.dtype, entry.shape,
-               std::vector<std::byte>(static_cast<std::size_t>(entry.size_bytes))};
-    read_into(name, out.bytes);
-    return out;
-  }
+  [[nodiscard]] TQ_API Tensor read(const std::string& name) const;
 
   /// One tensor into `out`, of its `size_bytes`. Throws: as `read`; `errc::shape_mismatch` for
   /// another size.
-  void read_into(const std::string& name, std::span<std::byte> out) const {
-    const TensorInfo& entry = info(name);
-    if (out.size() != entry.size_bytes)
-      detail::fail(errc::shape_mismatch, "tq::io::GgufTensors::read_into", file_name(),
-                   detail::shown(name),
-                   detail::expected_got(std::to_string(entry.size_bytes) + " bytes",
-                                        std::to_string(out.size())));
-    const GgufReader& file = file_of(name);
-    const GgufTensor& stored = file.info(name);
-    if (gguf_dtype(stored.type)) return file.read_range(stored, 0, out);
-    decode(file, stored, out);
-  }
+  TQ_API void read_into(const std::string& name, std::span<std::byte> out) const;
 
   /// The bytes of one of `tensors()` as they are stored. Throws: as `read`.
-  [[nodiscard]] std::vector<std::uint8_t> read_stored(const std::string& name) const {
-    static_cast<void>(info(name));
-    const GgufReader& file = file_of(name);
-    const GgufTensor& stored = file.info(name);
-    std::vector<std::uint8_t> out(static_cast<std::size_t>(stored.size_bytes));
-    file.read_range(stored, 0, std::as_writable_bytes(std::span(out)));
-    return out;
-  }
+  [[nodiscard]] TQ_API std::vector<std::uint8_t> read_stored(const std::string& name) const;
 
  private:
   // Precondition: one of `tensors()`.
-  [[nodiscard]] const GgufReader& file_of(std::string_view name) const {
-    return parts_.files()[part_of_[*index_.find(tensors_, name)]];
-  }
-  [[nodiscard]] const std::string& file_name() const noexcept {
-    return parts_.files().front().file_name();
-  }
+  [[nodiscard]] TQ_API const GgufReader& file_of(std::string_view name) const;
+  [[nodiscard]] TQ_API const std::string& file_name() const noexcept;
 
-  void add(const GgufTensor& t) {
-    const std::optional<std::uint64_t> values = storage_bytes(DType::f32, t.shape);
-    if (const std::optional<DType> dtype = gguf_dtype(t.type))
-      tensors_.push_back({t.name, *dtype, t.shape, t.offset, t.size_bytes});
-    else if (layouts::gguf::has_block(t.type) && values)
-      tensors_.push_back({t.name, DType::f32, t.shape, t.offset, *values});
-    else
-      others_.push_back(
-          {t.name,
-           detail::expected_got("blocks that are understood", layouts::gguf::info_of(t.type).name),
-           std::nullopt, true});
-  }
+  TQ_API void add(const GgufTensor& t);
 
   // Blocks are read and decoded a few at a time.
-  static void decode(const GgufReader& file, const GgufTensor& stored, std::span<std::byte> out) {
-    const layouts::gguf::TypeInfo& type = layouts::gguf::info_of(stored.type);
-    constexpr std::uint64_t most = 64;
-    std::vector<std::uint8_t> blocks(most * type.bytes);
-    std::vector<float> values(most * type.elements);
-    const std::uint64_t count = stored.size_bytes / type.bytes;
-    std::byte* to = out.data();
-    for (std::uint64_t first = 0; first < count; first += most) {
-      const auto n = static_cast<std::size_t>(std::min(most, count - first));
-      const std::span<std::uint8_t> some = std::span(blocks).first(n * type.bytes);
-      const std::span<float> decoded = std::span(values).first(n * type.elements);
-      file.read_range(stored, first * type.bytes, std::as_writable_bytes(some));
-      layouts::gguf::dequantize(stored.type, some, decoded);
-      for (const float v : decoded) {
-        store_le(to, v);
-        to += sizeof(v);
-      }
-    }
-  }
+  TQ_API static void decode(const GgufReader& file, const GgufTensor& stored,
+                            std::span<std::byte> out);
 
   GgufParts parts_;
   std::vector<Shard> shards_;
@@ -164,3 +77,7 @@ class GgufTensors {
 };
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/gguf_tensors.ipp>
+#endif

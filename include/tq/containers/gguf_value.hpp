@@ -2,10 +2,9 @@
 #pragma once
 // The values under the keys of a GGUF file.
 
+#include <tq/bodies.hpp>
 #include <tq/config.hpp>
-#include <tq/core/detail/with_alternative.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -66,38 +64,19 @@ inline constexpr std::array<std::uint64_t, 13> gguf_value_bytes{1, 1, 2,  2, 4, 
 }  // namespace detail
 
 /// The name of a value's type ("uint32").
-[[nodiscard]] inline std::string_view type_name(const GgufValue& value) noexcept {
-  return detail::gguf_value_types[value.index()];
-}
+[[nodiscard]] TQ_API std::string_view type_name(const GgufValue& value) noexcept;
 
 /// The value of a key, or null if no entry has that key.
-[[nodiscard]] inline const GgufValue* find_gguf_value(std::span<const GgufEntry> entries,
-                                                      std::string_view key) noexcept {
-  const auto found = std::ranges::find(entries, key, &GgufEntry::name);
-  return found == entries.end() ? nullptr : &found->value;
-}
+[[nodiscard]] TQ_API const GgufValue* find_gguf_value(std::span<const GgufEntry> entries,
+                                                      std::string_view key) noexcept;
 
 /// An integer of at least 0 under a key, or the first of an array of them; nothing where there is
 /// none.
-[[nodiscard]] inline std::optional<std::uint64_t> gguf_count(std::span<const GgufEntry> entries,
-                                                             std::string_view key) {
-  const GgufValue* const value = find_gguf_value(entries, key);
-  if (value == nullptr) return std::nullopt;
-  const auto number = [](const auto& v) -> std::optional<std::uint64_t> {
-    using T = std::decay_t<decltype(v)>;
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (v >= T{0}) return static_cast<std::uint64_t>(v);
-    }
-    return std::nullopt;
-  };
-  if (const auto* const array = std::get_if<GgufArray>(value))
-    return tq::detail::with_alternative(
-        *array, [&](const auto& list) -> std::optional<std::uint64_t> {
-          if constexpr (requires { list.front(); })
-            return list.empty() ? std::nullopt : number(list.front());
-          else return std::nullopt;
-        });
-  return tq::detail::with_alternative(*value, number);
-}
+[[nodiscard]] TQ_API std::optional<std::uint64_t> gguf_count(std::span<const GgufEntry> entries,
+                                                             std::string_view key);
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/gguf_value.ipp>
+#endif

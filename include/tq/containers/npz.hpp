@@ -2,21 +2,18 @@
 #pragma once
 // NumPy .npz archives: members listed on opening, each read on demand.
 
-#include <tq/containers/npy.hpp>
+#include <tq/bodies.hpp>
 #include <tq/containers/other_member.hpp>
+#include <tq/containers/tensor.hpp>
 #include <tq/files/byte_source.hpp>
-#include <tq/files/failure.hpp>
 #include <tq/files/name_index.hpp>
 #include <tq/files/zip.hpp>
-#include <tq/files/zip_member.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::io {
@@ -29,15 +26,9 @@ namespace tq::io {
 class NpzReader {
  public:
   /// Throws: `errc::io_failure`; `errc::malformed`; `errc::unsupported`; each names the member.
-  [[nodiscard]] static NpzReader open(const std::filesystem::path& path) {
-    return NpzReader(ByteSource::open(path));
-  }
+  [[nodiscard]] TQ_API static NpzReader open(const std::filesystem::path& path);
   /// Reads from any source. Throws: as `open`.
-  explicit NpzReader(ByteSource source) : source_(std::move(source)) {
-    std::vector<detail::ZipEntry> all = detail::read_zip_directory(source_);
-    index_ = NameIndex(all.size());
-    for (detail::ZipEntry& e : all) add(std::move(e));
-  }
+  TQ_API explicit NpzReader(ByteSource source);
 
   /// All arrays in the order of the directory; `offset` is that of the stored member.
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
@@ -47,82 +38,22 @@ class NpzReader {
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   /// The directory entry of a member, or null if no member has that name.
-  [[nodiscard]] const TensorInfo* find(std::string_view name) const {
-    const std::optional<std::size_t> place = index_.find(tensors_, name);
-    return place ? &tensors_[*place] : nullptr;
-  }
+  [[nodiscard]] TQ_API const TensorInfo* find(std::string_view name) const;
 
   /// A member, its CRC-32 checked. Throws: `errc::unknown_name`; `errc::unsupported` for members in
   /// `others`; `errc::malformed`; `errc::io_failure`.
-  [[nodiscard]] Tensor read(const std::string& name) const {
-    const TensorInfo& entry = info(name);
-    Tensor out{entry.name, entry.dtype, entry.shape,
-               std::vector<std::byte>(static_cast<std::size_t>(entry.size_bytes))};
-    read_into(name, out.bytes);
-    return out;
-  }
+  [[nodiscard]] TQ_API Tensor read(const std::string& name) const;
 
   /// The same bytes into memory of the caller. Throws: as `read`. Precondition: `out` has
   /// info(name).size_bytes.
-  void read_into(const std::string& name, std::span<std::byte> out) const {
-    const TensorInfo& known = info(name);
-    const detail::ZipEntry& entry = entries_[static_cast<std::size_t>(&known - tensors_.data())];
-    detail::ZipMemberStream stream(source_, entry);
-    const NpyHeader header =
-        detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
-    if (header.dtype != known.dtype ||
-        header.shape != known.shape)  // `out` is as large as that was
-      detail::zip_fail(source_, detail::shown(name), "the tensor that was there when it was opened",
-                       std::string(to_string(header.dtype)) + " " + shape_text(header.shape),
-                       entry.data_offset);
-    detail::read_npy_data(stream, header, out);
-    stream.finish();
-  }
+  TQ_API void read_into(const std::string& name, std::span<std::byte> out) const;
 
   /// The directory entry of a member. Throws: `errc::unknown_name`; `errc::unsupported` for members
   /// in `others`.
-  [[nodiscard]] const TensorInfo& info(std::string_view name) const {
-    const TensorInfo* const found = find(name);
-    if (found != nullptr) return *found;
-    for (const OtherMember& other : others_)
-      if (other.name == name)
-        detail::fail(errc::unsupported, "tq::io::NpzReader", source_.name(), detail::shown(name),
-                     other.reason);
-    detail::fail(errc::unknown_name, "tq::io::NpzReader", source_.name(), detail::shown(name),
-                 "expected a member of this name, got none");
-  }
+  [[nodiscard]] TQ_API const TensorInfo& info(std::string_view name) const;
 
  private:
-  void add(detail::ZipEntry&& entry) {
-    constexpr std::string_view suffix = ".npy";
-    if (!entry.unreadable.empty() || !entry.name.ends_with(suffix)) {
-      others_.push_back({entry.name, entry.unreadable.empty()
-                                         ? detail::expected_got(
-                                               "a member named <name>.npy",
-                                               entry.name.ends_with('/') ? "a folder" : "another")
-                                         : entry.unreadable});
-      return;
-    }
-    std::string name = entry.name.substr(0, entry.name.size() - suffix.size());
-    if (find(name) != nullptr)
-      detail::zip_fail(source_, detail::shown(name), "every name once", "it twice",
-                       entry.header_offset);
-    try {
-      detail::ZipMemberStream stream(source_, entry);
-      NpyHeader header =
-          detail::read_npy_header(stream, entry.size, source_.name(), detail::shown(name));
-      tensors_.push_back({std::move(name), header.dtype, std::move(header.shape), entry.data_offset,
-                          header.data_bytes});
-    } catch (const error& e) {
-      if (e.code() != errc::unsupported) throw;
-      const std::string text = e.what();  // which file and member is said elsewhere
-      others_.push_back(
-          {std::move(name), text.substr(std::min(text.size(), text.rfind("expected ")))});
-      return;
-    }
-    (void)index_.add_next(tensors_);
-    entries_.push_back(std::move(entry));
-  }
+  TQ_API void add(detail::ZipEntry&& entry);
 
   ByteSource source_;
   std::vector<detail::ZipEntry> entries_;  // of `tensors_`
@@ -132,3 +63,7 @@ class NpzReader {
 };
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/npz.ipp>
+#endif

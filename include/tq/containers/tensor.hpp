@@ -3,6 +3,7 @@
 // A tensor as a container file holds it: name, element type, extents, row-major little-endian
 // bytes.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/core/element.hpp>
 #include <tq/core/float_elements.hpp>
@@ -69,38 +70,19 @@ struct TensorInfo {
 }
 
 /// "[2, 3]": extents of any rank, for messages.
-[[nodiscard]] inline std::string shape_text(std::span<const std::size_t> shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
-  return text + "]";
-}
+[[nodiscard]] TQ_API std::string shape_text(std::span<const std::size_t> shape);
 
 namespace detail {
 
 // The element count, after a check that `bytes` has the size that dtype and shape ask for.
-[[nodiscard]] inline std::size_t checked_count(const char* where, const Tensor& t) {
-  const std::optional<std::uint64_t> size = storage_bytes(t.dtype, t.shape);
-  if (!size || *size != t.bytes.size())
-    tq::detail::raise_text(
-        errc::shape_mismatch,
-        {where, ": ", t.name, ": expected ",
-         size ? std::to_string(*size) + " bytes" : std::string("a shape of whole bytes"), " for ",
-         to_string(t.dtype), " ", shape_text(t.shape), ", got ", t.bytes.size(), " bytes"});
-  return static_cast<std::size_t>(*element_count(t.shape));
-}
+[[nodiscard]] TQ_API std::size_t checked_count(const char* where, const Tensor& t);
 
 // Bytes that hold so many elements; the last one need not be full.
 [[nodiscard]] constexpr std::size_t bytes_of(DType dtype, std::size_t count) noexcept {
   return (count * bits(dtype) + 7) / 8;
 }
 
-inline void require_bytes(const char* where, DType dtype, std::size_t count, std::size_t got) {
-  if (bytes_of(dtype, count) != got)
-    tq::detail::raise_expected(
-        errc::shape_mismatch, where,
-        {bytes_of(dtype, count), " bytes for ", count, " elements of ", to_string(dtype)}, {got});
-}
+TQ_API void require_bytes(const char* where, DType dtype, std::size_t count, std::size_t got);
 
 // Whether bytes are the little-endian codes that a kernel reads and writes.
 template <class Code>
@@ -163,20 +145,12 @@ void narrow_half(std::span<const float> values, std::byte* to) {
   cast_to<T>(values, std::span(reinterpret_cast<Code*>(to), values.size()), N{}, on<B>);
 }
 
-[[noreturn]] inline void refuse_complex(const std::string& where, DType dtype) {
-  tq::detail::raise_expected(errc::unsupported, where, {"a real type"}, {to_string(dtype)});
-}
+[[noreturn]] TQ_API void refuse_complex(const std::string& where, DType dtype);
 
 }  // namespace detail
 
 /// The extents as a `tq::Shape`. Throws: `errc::rank_too_large` beyond `tq::max_rank`.
-[[nodiscard]] inline Shape tensor_shape(const Tensor& tensor) {
-  if (tensor.shape.size() > std::size_t{max_rank})
-    tq::detail::raise_text(errc::rank_too_large,
-                           {"tq::io::tensor_shape: ", tensor.name, ": expected a rank of at most ",
-                            max_rank, ", got ", tensor.shape.size()});
-  return Shape(std::span<const std::size_t>(tensor.shape));
-}
+[[nodiscard]] TQ_API Shape tensor_shape(const Tensor& tensor);
 
 /// Stored elements as float32, into memory of the caller: smaller floats widen exactly; f64 and
 /// integers round once, to nearest even (integers up to 2^24 in magnitude are exact); bool gives 0
@@ -305,3 +279,7 @@ template <class T>
 }
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/tensor.ipp>
+#endif

@@ -2,9 +2,7 @@
 #pragma once
 // Describes the error in a text that should be JSON, and its place.
 
-#include <tq/files/failure.hpp>
-#include <tq/files/file_content.hpp>
-#include <tq/files/text_position.hpp>
+#include <tq/bodies.hpp>
 
 #include <cstddef>
 #include <string>
@@ -14,19 +12,10 @@ namespace tq::io::detail {
 
 // For the end of a message about a text that is no JSON: what is wrong, and where: `"]" at line 42,
 // column 1, after a comma`.
-[[nodiscard]] inline std::string syntax_error(std::string_view text, std::size_t position) {
-  if (std::string content = foreign_content(text.substr(0, content_sample), text.size());
-      !content.empty())
-    return content;
-  const std::size_t at = position == 0 ? 0 : position - 1;
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  if (last == text.npos || at > last)
-    return "the end of the text at " + text_position(text, last == text.npos ? 0 : last + 1);
-  std::string error = shown(text.substr(at, 1)) + " at " + text_position(text, at);
-  const std::size_t before = at == 0 ? text.npos : text.find_last_not_of(" \t\r\n", at - 1);
-  if (before != text.npos && text[before] == ',' && (text[at] == ']' || text[at] == '}'))
-    error += ", after the comma at " + text_position(text, before);
-  return error;
-}
+[[nodiscard]] TQ_API std::string syntax_error(std::string_view text, std::size_t position);
 
 }  // namespace tq::io::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/files/syntax_error.ipp>
+#endif

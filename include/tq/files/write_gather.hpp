@@ -3,9 +3,9 @@
 // WriteGather: small writes to several places of a file, each in order, put together to few large
 // ones.
 
+#include <tq/bodies.hpp>
 #include <tq/files/atomic_file.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,21 +20,8 @@ class WriteGather {
  public:
   explicit WriteGather(AtomicFile& file) : file_(&file) {}
 
-  void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
-    Run& run = run_at(offset);
-    run.used = ++clock_;
-    if (run.bytes.size() + bytes.size() > most) flush(run);
-    if (bytes.size() >= most / 2) {
-      flush(run);
-      file_->write_at(offset, bytes);
-      return;
-    }
-    if (run.bytes.empty()) run.offset = offset;
-    run.bytes.insert(run.bytes.end(), bytes.begin(), bytes.end());
-  }
-  void flush() {
-    for (Run& run : runs_) flush(run);
-  }
+  TQ_API void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  TQ_API void flush();
 
  private:
   struct Run {
@@ -44,18 +31,8 @@ class WriteGather {
   static constexpr std::size_t places = 6, most = std::size_t{1} << 16;
 
   // The run that ends at `offset`, or an empty one.
-  Run& run_at(std::uint64_t offset) {
-    for (Run& run : runs_)
-      if (!run.bytes.empty() && run.offset + run.bytes.size() == offset) return run;
-    Run& oldest = *std::min_element(runs_.begin(), runs_.end(),
-                                    [](const Run& a, const Run& b) { return a.used < b.used; });
-    flush(oldest);
-    return oldest;
-  }
-  void flush(Run& run) {
-    if (!run.bytes.empty()) file_->write_at(run.offset, run.bytes);
-    run.bytes.clear();
-  }
+  TQ_API Run& run_at(std::uint64_t offset);
+  TQ_API void flush(Run& run);
 
   AtomicFile* file_;
   std::array<Run, places> runs_;
@@ -63,3 +40,7 @@ class WriteGather {
 };
 
 }  // namespace tq::io::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/files/write_gather.ipp>
+#endif

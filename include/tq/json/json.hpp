@@ -2,6 +2,7 @@
 #pragma once
 // JSON of schemes and parameters. Documents describe themselves and are checked field by field.
 
+#include <tq/bodies.hpp>
 #include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
@@ -9,7 +10,6 @@
 #include <tq/json/detail/json_fields.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/scheme/any_granularity.hpp>
-#include <tq/scheme/detail/known_names.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/visit.hpp>
@@ -27,49 +27,15 @@ namespace tq::io {
 namespace detail {
 
 // The fields of a granularity beside its name, only those that are in use.
-inline void granularity_fields_to_json(const QuantSpec& spec, Json& out) {
-  if (spec.uses_axis()) out["axis"] = spec.axis_or_default();
-  if (spec.uses_group_size()) out["group_size"] = spec.group_size;
-  if (spec.uses_block()) {
-    out["block_rows"] = spec.block_rows;
-    out["block_cols"] = spec.block_cols;
-  }
-}
+TQ_API void granularity_fields_to_json(const QuantSpec& spec, Json& out);
 
 // The same back, for the granularity that `spec` names; the axis may be absent.
-inline void granularity_fields_from_json(JsonFields& fields, QuantSpec& spec) {
-  constexpr std::int64_t low = std::numeric_limits<int>::min(),
-                         high = std::numeric_limits<int>::max();
-  const auto integer = [&](const char* key) {
-    return static_cast<int>(fields.integer(key, low, high));
-  };
-  if (spec.uses_axis() && fields.has("axis")) spec.axis = integer("axis");
-  if (spec.uses_group_size()) spec.group_size = integer("group_size");
-  if (spec.uses_block()) {
-    spec.block_rows = integer("block_rows");
-    spec.block_cols = integer("block_cols");
-  }
-}
+TQ_API void granularity_fields_from_json(JsonFields& fields, QuantSpec& spec);
 
 // The fields of the scheme, which spec and parameters have in common.
-[[nodiscard]] inline Json scheme_to_json(const QuantSpec& spec) {
-  Json out{{"type", spec.type},
-           {"granularity", spec.granularity},
-           {"symmetry", spec.symmetry},
-           {"scale_type", spec.scale_type}};
-  granularity_fields_to_json(spec, out);
-  return out;
-}
+[[nodiscard]] TQ_API Json scheme_to_json(const QuantSpec& spec);
 
-[[nodiscard]] inline QuantSpec scheme_from_json(JsonFields& fields) {
-  QuantSpec spec;
-  spec.type = fields.string("type");
-  spec.granularity = fields.string("granularity");
-  spec.symmetry = fields.string("symmetry");
-  if (fields.has("scale_type")) spec.scale_type = fields.string("scale_type");
-  granularity_fields_from_json(fields, spec);
-  return spec;
-}
+[[nodiscard]] TQ_API QuantSpec scheme_from_json(JsonFields& fields);
 
 // Scales as they are stored: float32 ones as numbers that are read back exactly, others as codes
 // and what is beside them.
@@ -139,22 +105,11 @@ template <ScaleType S>
 /// "symmetric",
 ///  "scale_type": "float32", "numerics": "onnx"}, with the fields that the granularity uses, and
 /// "calibrator" where it is not "min_max".
-[[nodiscard]] inline Json spec_to_json(const QuantSpec& spec) {
-  Json out = detail::scheme_to_json(spec);
-  out["numerics"] = spec.numerics;
-  if (spec.calibrator != QuantSpec{}.calibrator) out["calibrator"] = spec.calibrator;
-  return out;
-}
+[[nodiscard]] TQ_API Json spec_to_json(const QuantSpec& spec);
 
 namespace detail {
 // The spec of an object, field by field; names and sizes are not looked at.
-[[nodiscard]] inline QuantSpec spec_from_fields(JsonFields& fields) {
-  QuantSpec spec = scheme_from_json(fields);
-  if (fields.has("numerics")) spec.numerics = fields.string("numerics");
-  if (fields.has("calibrator")) spec.calibrator = fields.string("calibrator");
-  fields.finish();
-  return spec;
-}
+[[nodiscard]] TQ_API QuantSpec spec_from_fields(JsonFields& fields);
 }  // namespace detail
 
 /// The spec of such an object; axis, scale_type, numerics and calibrator may be absent. `path`
@@ -233,3 +188,7 @@ template <AnyParams Params>
 }
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/json/json.ipp>
+#endif

@@ -2,13 +2,14 @@
 #pragma once
 // JSON of configurations. docs/quant-config.schema.json describes the documents.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
 #include <tq/files/text_file.hpp>
-#include <tq/json/detail/accumulator_json.hpp>
 #include <tq/json/json.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/json/weight_algorithm_json.hpp>
 #include <tq/model/quant_config.hpp>
+#include <tq/scheme/named_schemes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -17,7 +18,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::io {
@@ -27,16 +27,6 @@ namespace detail {
 inline constexpr std::string_view reading_config = "tq::io::quant_config_from_json";
 // Steps of all regular expressions of a configuration: short texts may have many.
 inline constexpr std::size_t most_config_steps = 4'000'000;
-
-// A scheme by its name where it has one.
-[[nodiscard]] inline Json config_scheme_to_json(const QuantSpec& spec) {
-  const bool has_channels = spec.granularity == PerChannel<>::name;
-  for (const NamedScheme& scheme : named_schemes())
-    if (scheme.spec == spec && !(has_channels && spec.axis)) return scheme.name;
-  Json out = spec_to_json(spec);
-  if (!spec.axis) out.erase("axis");  // its default depends on the tensor
-  return out;
-}
 
 // Throws where a field of a scheme has a value that no scheme has there, or is not in use.
 template <class Types, class ScaleTypes>
@@ -80,40 +70,11 @@ template <class Types, class ScaleTypes>
   return spec_from_fields(scheme);
 }
 
-[[nodiscard]] inline NodeSelector selector_from_json(JsonFields& fields, std::string_view path) {
-  std::string given;
-  const char* only = nullptr;
-  for (const char* key : {"name", "pattern", "kind"}) {
-    if (!fields.has(key)) continue;
-    given.append(given.empty() ? "" : " and ").append(key);
-    only = key;
-  }
-  if (only == nullptr || given != only)
-    fields.refuse("", "one of the fields name, pattern and kind", given.empty() ? "none" : given);
-  if (given == "kind") return NodeSelector::kind(node_kind(fields.one_of(only, node_kinds())));
-  std::string text = fields.string(only);
-  if (given == "name") {
-    if (text.empty()) fields.refuse(only, "a name", "an empty one");
-    return NodeSelector::name(std::move(text));
-  }
-  const std::string place = std::string(path) + ": " + fields.place(only);
-  return in_document(reading_config, place, [&] { return NodeSelector::pattern(std::move(text)); });
-}
-
-[[nodiscard]] inline Json selector_to_json(const NodeSelector& which) {
-  return {{std::string(which.key()), which.text()}};
-}
+[[nodiscard]] TQ_API NodeSelector selector_from_json(JsonFields& fields, std::string_view path);
 
 // Observer, calibrator and the least number of samples: `mode` has such or refuses them.
-inline void calibration_from_json(JsonFields& fields, bool has_calibration, std::string_view why,
-                                  NodeRule& rule) {
-  for (const char* key : {"observer", "calibrator", "minimum_samples"})
-    if (!has_calibration && fields.has(key))
-      fields.refuse(key, "none beside " + std::string(why), JsonFields::got(fields.at(key)));
-  if (fields.has("observer")) rule.observer = fields.one_of("observer", observer_kinds());
-  if (fields.has("calibrator")) rule.calibrator = fields.one_of("calibrator", calibrator_kinds());
-  if (fields.has("minimum_samples")) rule.minimum_samples = fields.count("minimum_samples");
-}
+TQ_API void calibration_from_json(JsonFields& fields, bool has_calibration, std::string_view why,
+                                  NodeRule& rule);
 
 template <class Types, class ScaleTypes>
 [[nodiscard]] NodeRule rule_from_json(const Json& json, QuantMode mode, std::string_view path,
@@ -151,37 +112,7 @@ template <class Types, class ScaleTypes>
 ///  "norm"}], "nodes": [{"name": "fc1", "scheme": "float", "reason": "..."}]}
 /// Schemes that have a name are written by it, `float_kinds` where they are not the default. In
 /// mode "dynamic" there is nothing to observe.
-[[nodiscard]] inline Json quant_config_to_json(const QuantConfig& config) {
-  Json out{{"version", 1},
-           {"mode", std::string(to_string(config.mode))},
-           {"default", detail::config_scheme_to_json(config.scheme)}};
-  const auto put = [](Json& to, const char* key, const std::string& text) {
-    if (!text.empty()) to[key] = text;
-  };
-  put(out, "observer", config.observer);
-  put(out, "calibrator", config.calibrator);
-  if (config.mode != QuantMode::dynamic_) out["minimum_samples"] = config.minimum_samples;
-  if (config.algorithm != WeightAlgorithm{}) out["algorithm"] = algorithm_to_json(config.algorithm);
-  if (config.float_kinds != QuantConfig{}.float_kinds) {
-    out["float_kinds"] = Json::array();
-    for (const NodeKind kind : config.float_kinds)
-      out["float_kinds"].push_back(std::string(to_string(kind)));
-  }
-  for (const NodeSelector& which : config.skip)
-    out["skip"].push_back(detail::selector_to_json(which));
-  for (const NodeRule& rule : config.nodes) {
-    Json entry = detail::selector_to_json(rule.which);
-    if (rule.is_float) entry["scheme"] = "float";
-    else if (rule.scheme) entry["scheme"] = detail::config_scheme_to_json(*rule.scheme);
-    put(entry, "observer", rule.observer);
-    put(entry, "calibrator", rule.calibrator);
-    if (rule.minimum_samples) entry["minimum_samples"] = *rule.minimum_samples;
-    if (rule.algorithm) entry["algorithm"] = algorithm_to_json(*rule.algorithm);
-    put(entry, "reason", rule.reason);
-    out["nodes"].push_back(std::move(entry));
-  }
-  return out;
-}
+[[nodiscard]] TQ_API Json quant_config_to_json(const QuantConfig& config);
 
 /// The configuration of such an object, of which all but "version" may be absent; a scheme may be
 /// the name of an element type as well. `path` names the document in messages, which say where in
@@ -256,3 +187,7 @@ template <class Types = all_elements, class ScaleTypes = all_scales>
 }
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/json/quant_config_json.ipp>
+#endif

@@ -3,14 +3,12 @@
 // JSON of quantizers: what their nodes saw, so that they are stored, continued and merged
 // elsewhere.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
 #include <tq/json/any_observer_json.hpp>
-#include <tq/json/json.hpp>
 #include <tq/json/quant_config_json.hpp>
 #include <tq/model/quantizer.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,27 +17,9 @@
 namespace tq::io {
 
 namespace detail {
-[[nodiscard]] inline NodeState node_state_from_json(const Json& json, std::string_view where,
+[[nodiscard]] TQ_API NodeState node_state_from_json(const Json& json, std::string_view where,
                                                     std::string_view path,
-                                                    const std::string& place) {
-  JsonFields fields(json, where, path, place);
-  NodeState state;
-  state.node.name = fields.string("name");
-  state.node.kind = node_kind(fields.one_of("kind", node_kinds()));
-  state.node.bits = static_cast<int>(fields.integer("bits", 1, 64));
-  for (const Json& input : fields.array("inputs")) {
-    if (!input.is_string()) fields.refuse("inputs", "strings", JsonFields::got(input));
-    state.node.inputs.push_back(input.get<std::string>());
-  }
-  if (fields.has("shape"))
-    for (const std::uint64_t extent : fields.counts("shape"))
-      state.node.shape.push_back(static_cast<std::size_t>(extent));
-  if (fields.has("observer"))
-    state.observer = any_observer_from_json(fields.at("observer"),
-                                            std::string(path) + ": " + fields.place("observer"));
-  fields.finish();
-  return state;
-}
+                                                    const std::string& place);
 }  // namespace detail
 
 /// {"version": 1, "config": {...}, "nodes": [{"name": "relu1", "kind": "activation", "bits": 32,
@@ -86,3 +66,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
 }
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/json/quantizer_json.ipp>
+#endif

@@ -2,97 +2,37 @@
 #pragma once
 // JSON of weight algorithms.
 
-#include <tq/error.hpp>
+#include <tq/bodies.hpp>
 #include <tq/json/detail/json_fields.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace tq::io {
 
 namespace detail {
 
 // The algorithm of a field of `fields`: a name, or an object.
-[[nodiscard]] inline WeightAlgorithm algorithm_from_field(JsonFields& fields, const char* key,
+[[nodiscard]] TQ_API WeightAlgorithm algorithm_from_field(JsonFields& fields, const char* key,
                                                           std::string_view where,
-                                                          std::string_view path) {
-  WeightAlgorithm out;
-  const Json& value = fields.at(key);
-  if (value.is_string()) {
-    out.name = fields.one_of(key, weight_algorithm_names());
-    return out;
-  }
-  if (!value.is_object()) fields.refuse(key, "a name or an object", JsonFields::got(value));
-  JsonFields given(value, where, path, fields.place(key));
-  out.name = given.one_of("name", weight_algorithm_names());
-  std::vector<std::string> known = weight_algorithm_fields(out.name);
-  known.insert(known.begin(), "name");
-  given.allow_only(known);
-  if (given.has("order")) out.order = given.one_of("order", weight_order_names());
-  if (given.has("scales")) out.scales = given.one_of("scales", weight_scales_names());
-  if (given.has("damping")) {
-    out.damping = given.number("damping");
-    if (!(out.damping >= 0 && out.damping <= 1e6))
-      given.refuse("damping", "a number in [0, 1000000]", JsonFields::got(value["damping"]));
-  }
-  if (given.has("sweeps"))
-    out.sweeps = static_cast<std::size_t>(given.integer("sweeps", 0, WeightAlgorithm::most_sweeps));
-  if (given.has("allow_few_tokens")) out.allow_few_tokens = given.boolean("allow_few_tokens");
-  if (given.has("norm")) {
-    out.norm = given.number("norm");
-    if (!(out.norm > 0 && out.norm <= 1))
-      given.refuse("norm", "a number above 0 and at most 1", JsonFields::got(value["norm"]));
-  }
-  if (given.has("fallback")) out.fallback = given.one_of("fallback", {"rtn"});
-  if (given.has("inputs")) out.inputs = given.string("inputs");
-  given.finish();
-  return out;
-}
+                                                          std::string_view path);
 
 }  // namespace detail
 
 /// "rtn", or {"name": "gptq", "order": "activation", "scales": "weighted", "damping": 0.01,
 /// "sweeps": 2} with the fields that the algorithm has: a name where all are as they are by
 /// default, and else those that are not.
-[[nodiscard]] inline Json algorithm_to_json(const WeightAlgorithm& algorithm) {
-  Json out{{"name", algorithm.name}};
-  const WeightAlgorithm usual;
-  const Json all{{"order", algorithm.order},
-                 {"scales", algorithm.scales},
-                 {"damping", algorithm.damping},
-                 {"sweeps", algorithm.sweeps},
-                 {"allow_few_tokens", algorithm.allow_few_tokens},
-                 {"norm", algorithm.norm},
-                 {"fallback", algorithm.fallback},
-                 {"inputs", algorithm.inputs}},
-      defaults{{"order", usual.order},
-               {"scales", usual.scales},
-               {"damping", usual.damping},
-               {"sweeps", usual.sweeps},
-               {"allow_few_tokens", usual.allow_few_tokens},
-               {"norm", usual.norm},
-               {"fallback", usual.fallback},
-               {"inputs", usual.inputs}};
-  for (const std::string& key : weight_algorithm_fields(algorithm.name))
-    if (all[key] != defaults[key]) out[key] = all[key];
-  return out.size() == 1 ? out["name"] : out;
-}
+[[nodiscard]] TQ_API Json algorithm_to_json(const WeightAlgorithm& algorithm);
 
 /// The algorithm of such a value. `path` names the document in messages. Throws:
 /// `errc::malformed` for a field that is unknown, out of range or of the wrong type, or that the
 /// algorithm does not have; `errc::unknown_name`.
-[[nodiscard]] inline WeightAlgorithm algorithm_from_json(const Json& json,
-                                                         std::string_view path = "algorithm") {
-  constexpr std::string_view where = "tq::io::algorithm_from_json";
-  const Json document{{"algorithm", json}};
-  JsonFields fields(document, where, path);
-  return detail::algorithm_from_field(fields, "algorithm", where, path);
-}
+[[nodiscard]] TQ_API WeightAlgorithm algorithm_from_json(const Json& json,
+                                                         std::string_view path = "algorithm");
 
 }  // namespace tq::io
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/json/weight_algorithm_json.ipp>
+#endif

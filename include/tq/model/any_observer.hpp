@@ -2,26 +2,21 @@
 #pragma once
 // AnyObserver: an observer whose accumulator and granularity are chosen at run time.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/with_alternative.hpp>
 #include <tq/core/shape.hpp>
-#include <tq/error.hpp>
 #include <tq/model/detail/accumulator_name.hpp>
-#include <tq/numeric/shortest_text.hpp>
 #include <tq/observe/observer.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ops/backend/on.hpp>
 #include <tq/scheme/any_granularity.hpp>
-#include <tq/scheme/detail/known_names.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,11 +33,6 @@ using AnyObserver = std::variant<ObserverOf<MinMax>, ObserverOf<MovingAverageMin
 
 namespace detail {
 
-template <class... Obs>
-[[nodiscard]] std::vector<std::string> observer_names(std::type_identity<std::variant<Obs...>>) {
-  return {std::string(accumulator_name<typename Obs::accumulator_type>)...};
-}
-
 // Calls f(std::type_identity<Obs>{}) for the observer of that name. Precondition: there is one.
 template <class F, class First, class... Rest>
 AnyObserver with_observer(std::string_view name, std::type_identity<std::variant<First, Rest...>>,
@@ -55,90 +45,29 @@ AnyObserver with_observer(std::string_view name, std::type_identity<std::variant
 
 inline constexpr std::type_identity<AnyObserver> every_observer{};
 
-// The extremes of batches are told apart by their numbers.
-[[nodiscard]] inline MovingAverageMinMax later_by(const MovingAverageMinMax& seen,
-                                                  std::uint64_t batches) {
-  MovingAverageMinMax::State state = seen.state();
-  for (auto& batch : state.batches) {
-    if (batch.index > std::numeric_limits<std::uint64_t>::max() - batches)
-      raise(errc::bad_argument, "expected numbers of batches below 2^64, got more");
-    batch.index += batches;
-  }
-  return MovingAverageMinMax::from_state(state);
-}
-
-// Before a tensor of this many slots: those of an empty one wait for values; those that still wait
-// make way for another number.
-template <class Obs>
-void prepare_slots(Obs& o, const Shape& shape, std::size_t slot_count) {
-  using Acc = typename Obs::accumulator_type;
-  const auto is_waiting = [](const Acc& slot) { return slot.count() == 0; };
-  if (o.slot_count() == slot_count) return;
-  bool all_wait = true;
-  o.for_each_slot([&](std::size_t, const Acc& slot) { all_wait = all_wait && is_waiting(slot); });
-  if (!all_wait) return;
-  o = Obs(o.granularity(), o.prototype(), o.name(),
-          std::vector<Acc>(shape.size() == 0 ? slot_count : 0, o.prototype()), o.batches());
-}
-
 }  // namespace detail
 
 /// The names of all observers, in the order of `AnyObserver`.
-[[nodiscard]] inline const std::vector<std::string>& observer_kinds() {
-  static const std::vector<std::string> names = detail::observer_names(detail::every_observer);
-  return names;
-}
+[[nodiscard]] TQ_API const std::vector<std::string>& observer_kinds();
 
 /// An observer that has seen nothing, of a tensor of that name; `constant` is that of
 /// "moving_average", which keeps all batches, so that it can be merged. Throws:
 /// `errc::unknown_name`; `errc::bad_argument` for the constant.
-[[nodiscard]] inline AnyObserver make_observer(std::string_view kind,
+[[nodiscard]] TQ_API AnyObserver make_observer(std::string_view kind,
                                                const AnyGranularity& granularity,
                                                const std::string& tensor = {},
-                                               double constant = 0.01) {
-  require_one_of("observer", observer_kinds(), kind);
-  return detail::with_observer(
-      kind, detail::every_observer, [&]<class Obs>(std::type_identity<Obs>) -> AnyObserver {
-        using Acc = typename Obs::accumulator_type;
-        if constexpr (std::is_same_v<Acc, MovingAverageMinMax>)
-          return Obs(granularity, Acc(constant, Acc::Keeps::batches), tensor);
-        else return Obs(granularity, Acc{}, tensor);
-      });
-}
+                                               double constant = 0.01);
 
 /// The kind of an observer, the name of its tensor, the number of batches seen, its granularity.
-[[nodiscard]] inline const std::string& kind_of(const AnyObserver& observer) {
-  return observer_kinds()[observer.index()];
-}
-[[nodiscard]] inline const std::string& name_of(const AnyObserver& observer) {
-  return detail::with_alternative(observer,
-                                  [](const auto& o) -> const std::string& { return o.name(); });
-}
-[[nodiscard]] inline std::uint64_t batches_of(const AnyObserver& observer) {
-  return detail::with_alternative(observer, [](const auto& o) { return o.batches(); });
-}
-[[nodiscard]] inline const AnyGranularity& granularity_of(const AnyObserver& observer) {
-  return detail::with_alternative(
-      observer, [](const auto& o) -> const AnyGranularity& { return o.granularity(); });
-}
+[[nodiscard]] TQ_API const std::string& kind_of(const AnyObserver& observer);
+[[nodiscard]] TQ_API const std::string& name_of(const AnyObserver& observer);
+[[nodiscard]] TQ_API std::uint64_t batches_of(const AnyObserver& observer);
+[[nodiscard]] TQ_API const AnyGranularity& granularity_of(const AnyObserver& observer);
 
 /// Starts the next batch, a tensor of that shape, whose values `add_part` takes; an empty one
 /// decides on the number of slots until another comes. Throws: `errc::bad_axis`,
 /// `errc::bad_group_size` or `errc::shape_mismatch` where it does not fit.
-inline void begin(AnyObserver& observer, const Shape& shape) {
-  detail::with_alternative(observer, [&](auto& o) {
-    const AnyGranularity& granularity = o.granularity();
-    granularity.require("observe", shape);
-    const std::size_t slot_count = param_count(granularity, shape);
-    detail::prepare_slots(o, shape, slot_count);
-    if (o.slot_count() != 0 && shape.size() != 0 && slot_count != o.slot_count())
-      detail::raise_expected(
-          errc::shape_mismatch, "",
-          {o.slot_count(), " slots ", to_string(granularity), " as in the batches before"},
-          {slot_count, " from shape ", shape.extents()});
-    o.begin(shape);
-  });
-}
+TQ_API void begin(AnyObserver& observer, const Shape& shape);
 
 /// Adds elements of the batch's tensor, from number `first` on, row-major.
 template <Backend B = default_backend>
@@ -150,36 +79,10 @@ void add_part(AnyObserver& observer, const Shape& shape, std::size_t first,
 /// Adds what another observer of the same tensor saw, as batches that come after all of this one's.
 /// Throws: `errc::bad_argument` where kind, granularity, options or number of slots differ. Nothing
 /// is added then.
-inline void append(AnyObserver& observer, const AnyObserver& later) {
-  const auto describe = [](const AnyObserver& o) {
-    return kind_of(o) + " " + to_string(granularity_of(o));
-  };
-  const auto refuse = [](detail::TextParts expected, detail::TextParts got) {
-    detail::raise_expected(errc::bad_argument, "", expected, got);
-  };
-  if (describe(observer) != describe(later))
-    refuse({"observer ", describe(observer)}, {describe(later)});
-  detail::with_alternative(observer, [&]<class Obs>(Obs& o) {
-    const Obs& other = *std::get_if<Obs>(&later);
-    if (o.slot_count() != 0 && other.slot_count() != 0 && o.slot_count() != other.slot_count())
-      refuse({o.slot_count(), " slots ", to_string(o.granularity())}, {other.slot_count()});
-    if (o.batches() > std::numeric_limits<std::uint64_t>::max() - other.batches())
-      refuse({"fewer than 2^64 batches"}, {"more"});
-    const std::uint64_t batches = o.batches() + other.batches();
-    if constexpr (std::is_same_v<Obs, ObserverOf<MovingAverageMinMax>>) {
-      if (o.prototype().constant() != other.prototype().constant())
-        refuse({"constant ", detail::shortest_text(o.prototype().constant())},
-               {detail::shortest_text(other.prototype().constant())});
-      std::vector<MovingAverageMinMax> accumulators;
-      for (const auto& slot : other.accumulators())
-        accumulators.push_back(detail::later_by(slot, o.batches()));
-      o.merge(Obs(other.granularity(), other.prototype(), other.name(), std::move(accumulators),
-                  batches));
-    } else {
-      o.merge(other);
-    }
-    o.set_next_batch(batches);
-  });
-}
+TQ_API void append(AnyObserver& observer, const AnyObserver& later);
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/any_observer.ipp>
+#endif

@@ -2,8 +2,7 @@
 #pragma once
 // NameExpression: which names are meant, by a regular expression.
 
-#include <tq/error.hpp>
-#include <tq/model/detail/expression_matcher.hpp>
+#include <tq/bodies.hpp>
 #include <tq/model/detail/expression_program.hpp>
 
 #include <cstddef>
@@ -33,36 +32,23 @@ class NameExpression {
       : text_(std::move(text)), program_(require_short(text_)) {}
 
   /// Whether a part of the name matches. Throws: `errc::unsupported` for a name that is too long.
-  [[nodiscard]] bool is_in(std::string_view name) const {
-    require_short_name(name);
-    return detail::ExpressionMatcher(program_, name).part();
-  }
+  [[nodiscard]] TQ_API bool is_in(std::string_view name) const;
   /// Whether the whole name matches. Throws: as above.
-  [[nodiscard]] bool matches(std::string_view name) const {
-    require_short_name(name);
-    return detail::ExpressionMatcher(program_, name).whole();
-  }
+  [[nodiscard]] TQ_API bool matches(std::string_view name) const;
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// Steps of the expression, which take 12 bytes each.
   [[nodiscard]] std::size_t steps() const noexcept { return program_.steps().size(); }
 
  private:
-  [[nodiscard]] static const std::string& require_short(const std::string& text) {
-    if (text.size() > most_bytes)
-      detail::raise_expected(errc::bad_argument, "",
-                             {"a regular expression of at most ", most_bytes, " bytes"},
-                             {text.size()});
-    return text;
-  }
-  static void require_short_name(std::string_view name) {
-    if (name.size() > most_bytes)
-      detail::raise_expected(
-          errc::unsupported, "",
-          {"a name of at most ", most_bytes, " bytes beside a regular expression"}, {name.size()});
-  }
+  [[nodiscard]] TQ_API static const std::string& require_short(const std::string& text);
+  TQ_API static void require_short_name(std::string_view name);
 
   std::string text_;
   detail::ExpressionProgram program_;
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/name_expression.ipp>
+#endif

@@ -2,14 +2,13 @@
 #pragma once
 // NamePattern: which names are meant, by a glob or a regular expression.
 
-#include <tq/error.hpp>
+#include <tq/bodies.hpp>
 #include <tq/model/name_expression.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace tq {
 
@@ -45,25 +44,12 @@ class NamePattern {
   static constexpr std::size_t most_bytes = NameExpression::most_bytes;
 
   /// Throws: as `NameExpression`; `errc::bad_argument` for a pattern that is empty or too long.
-  explicit NamePattern(std::string text) : text_(std::move(text)) {
-    constexpr std::string_view mark = "re:";
-    if (text_.empty() || text_ == mark)
-      raise(errc::bad_argument, "expected a pattern (\"*\" matches every name), got none");
-    const bool is_expression = text_.starts_with(mark);
-    if (!is_expression && text_.size() > most_bytes)
-      detail::raise_expected(errc::bad_argument, "",
-                             {"a pattern of at most ", most_bytes, " bytes"}, {text_.size()});
-    if (is_expression) expression_.emplace(text_.substr(mark.size()));
-  }
+  TQ_API explicit NamePattern(std::string text);
   /// Throws: as `NameExpression`.
-  [[nodiscard]] bool matches(const std::string& name) const {
-    return expression_ ? expression_->matches(name) : detail::glob_matches(text_, name);
-  }
+  [[nodiscard]] TQ_API bool matches(const std::string& name) const;
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// Steps of a regular expression; 0 of a glob.
-  [[nodiscard]] std::size_t steps() const noexcept {
-    return expression_ ? expression_->steps() : 0;
-  }
+  [[nodiscard]] TQ_API std::size_t steps() const noexcept;
 
  private:
   std::string text_;
@@ -71,3 +57,7 @@ class NamePattern {
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/name_pattern.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // Calibrators that are chosen by name: from what an observer saw to ranges.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/aciq.hpp>
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/entropy.hpp>
@@ -17,9 +18,7 @@
 #include <tq/error.hpp>
 #include <tq/model/any_observer.hpp>
 #include <tq/model/calibrator_options.hpp>
-#include <tq/scheme/detail/known_names.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <algorithm>
@@ -30,8 +29,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace tq {
@@ -115,18 +112,6 @@ template <class C, class Acc>
 inline constexpr bool calibrates =
     CalibratorFor<decltype(C::make(CalibratorOptions{})), Acc, any_params>;
 
-template <class C, class... Obs>
-[[nodiscard]] std::vector<std::string> usable_observers(std::type_identity<std::variant<Obs...>>) {
-  static_assert(calibrates<C, typename C::observer>);
-  std::vector<std::string> names{std::string(accumulator_name<typename C::observer>)};
-  const auto add = [&]<class Acc>(std::type_identity<Acc>) {
-    if (calibrates<C, Acc> && !std::same_as<Acc, typename C::observer>)
-      names.emplace_back(accumulator_name<Acc>);
-  };
-  (add(std::type_identity<typename Obs::accumulator_type>{}), ...);
-  return names;
-}
-
 // The slots to calibrate; each has seen something.
 template <class Acc>
 [[nodiscard]] std::span<const Acc> chosen_slots(std::span<const Acc> accumulators,
@@ -169,36 +154,13 @@ template <class Types, class C, class Acc>
 }  // namespace detail
 
 /// The names of all calibrators.
-[[nodiscard]] inline const std::vector<std::string>& calibrator_kinds() {
-  static const std::vector<std::string> names = detail::names_of(detail::named_calibrators{});
-  return names;
-}
+[[nodiscard]] TQ_API const std::vector<std::string>& calibrator_kinds();
 
 /// The observers that a calibrator can use, the default first. Throws: `errc::unknown_name`.
-[[nodiscard]] inline std::vector<std::string> observers_for(std::string_view calibrator) {
-  require_one_of("calibrator", calibrator_kinds(), calibrator);
-  return detail::with_name<std::vector<std::string>>(
-      calibrator, detail::named_calibrators{}, []<class C>(std::type_identity<C>) {
-        return detail::usable_observers<C>(detail::every_observer);
-      });
-}
+[[nodiscard]] TQ_API std::vector<std::string> observers_for(std::string_view calibrator);
 
 /// The calibrators that can use an observer, the default first. Throws: `errc::unknown_name`.
-[[nodiscard]] inline std::vector<std::string> calibrators_for(std::string_view observer) {
-  require_one_of("observer", observer_kinds(), observer);
-  std::vector<std::string> names;
-  for (const std::string& calibrator : calibrator_kinds()) {
-    const std::vector<std::string> usable = observers_for(calibrator);
-    if (std::find(usable.begin(), usable.end(), observer) != usable.end())
-      names.push_back(calibrator);
-  }
-  // The first of those that the observer is the default of.
-  const auto first = std::find_if(names.begin(), names.end(), [&](const std::string& calibrator) {
-    return observers_for(calibrator).front() == observer;
-  });
-  if (first != names.end()) std::rotate(names.begin(), first, first + 1);
-  return names;
-}
+[[nodiscard]] TQ_API std::vector<std::string> calibrators_for(std::string_view observer);
 
 /// An observer and a calibrator that go together.
 struct ObserverChoice {
@@ -208,35 +170,14 @@ struct ObserverChoice {
 /// The observer and the calibrator of these names; one that is empty suits the other, and both are
 /// "min_max" where both are. Throws: `errc::unknown_name`; `errc::bad_argument` where the
 /// calibrator cannot use the observer.
-[[nodiscard]] inline ObserverChoice choose_observer(std::string observer, std::string calibrator) {
-  if (observer.empty())
-    observer = calibrator.empty() ? observer_kinds().front() : observers_for(calibrator).front();
-  const std::vector<std::string> usable = calibrators_for(observer);
-  if (calibrator.empty()) calibrator = usable.front();
-  if (std::find(usable.begin(), usable.end(), calibrator) == usable.end())
-    detail::raise_text(errc::bad_argument,
-                       {"calibrator ", calibrator, ": expected observer ",
-                        joined_names(observers_for(calibrator)), ", got ", observer});
-  return {std::move(observer), std::move(calibrator)};
-}
+[[nodiscard]] TQ_API ObserverChoice choose_observer(std::string observer, std::string calibrator);
 
 /// Whether a calibrator can choose ranges for the scheme: those that find distances from 0 (kl,
 /// aciq_laplace, aciq_gauss) make nothing of float offsets. Throws: `errc::unknown_name`.
-[[nodiscard]] inline bool can_calibrate(std::string_view calibrator, const QuantSpec& spec) {
-  require_one_of("calibrator", calibrator_kinds(), calibrator);
-  return spec.symmetry != FloatOffset::name ||
-         detail::with_name<bool>(
-             calibrator, detail::named_calibrators{},
-             []<class C>(std::type_identity<C>) { return detail::knows_offsets<C>; });
-}
+[[nodiscard]] TQ_API bool can_calibrate(std::string_view calibrator, const QuantSpec& spec);
 
 /// Throws: `errc::unknown_name`; `errc::unsupported` unless it can_calibrate.
-inline void require_calibrates(std::string_view calibrator, const QuantSpec& spec) {
-  if (!can_calibrate(calibrator, spec))
-    detail::raise_text(errc::unsupported,
-                       {"calibrator ", calibrator, ": expected a symmetry without offsets, got ",
-                        to_string(spec)});
-}
+TQ_API void require_calibrates(std::string_view calibrator, const QuantSpec& spec);
 
 /// The range of every slot of an observer, or of that one, for type and symmetry of the spec.
 /// Ranges of an empty tensor are those of zeros. Throws: `errc::no_data` where a slot saw no finite
@@ -269,3 +210,7 @@ template <class Types = all_integers>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/named_calibrators.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // NodeDecider: what a configuration decides on the nodes of a model, however many it names.
 
+#include <tq/bodies.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/quant_config.hpp>
 
@@ -10,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tq {
@@ -19,18 +19,7 @@ namespace tq {
 /// without a look at those of others. Patterns and kinds are tried one after the other.
 class NodeDecider {
  public:
-  explicit NodeDecider(QuantConfig config) : config_(std::move(config)) {
-    for (std::size_t i = 0; i < config_.nodes.size(); ++i) {
-      const NodeSelector& which = config_.nodes[i].which;
-      if (which.is_name()) named_[which.text()].rules.push_back(i);
-      else rules_[static_cast<std::size_t>(detail::sort_of(which))].push_back(i);
-    }
-    for (std::size_t i = 0; i < config_.skip.size(); ++i) {
-      const NodeSelector& which = config_.skip[i];
-      if (which.is_name()) named_[which.text()].skips.push_back(i);
-      else skips_.push_back(i);
-    }
-  }
+  TQ_API explicit NodeDecider(QuantConfig config);
 
   [[nodiscard]] const QuantConfig& config() const noexcept { return config_; }
 
@@ -56,20 +45,14 @@ class NodeDecider {
   }
 
   /// True if a rule has that very name.
-  [[nodiscard]] bool has_rule_named(const std::string& name) const {
-    const auto found = named_.find(name);
-    return found != named_.end() && !found->second.rules.empty();
-  }
+  [[nodiscard]] TQ_API bool has_rule_named(const std::string& name) const;
 
  private:
   // Numbers of rules and of entries of `skip`, in ascending order.
   struct Named {
     std::vector<std::size_t> rules, skips;
   };
-  [[nodiscard]] static const Named& nobody() {
-    static const Named none;
-    return none;
-  }
+  [[nodiscard]] TQ_API static const Named& nobody();
 
   QuantConfig config_;
   std::map<std::string, Named, std::less<>> named_;
@@ -78,3 +61,7 @@ class NodeDecider {
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/node_decider.ipp>
+#endif

@@ -2,15 +2,13 @@
 #pragma once
 // QuantConfig: how the nodes of a model are quantized, and which are not.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
-#include <tq/model/named_calibrators.hpp>
 #include <tq/model/node_decision.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/model/node_rule.hpp>
 #include <tq/model/node_selector.hpp>
-#include <tq/scheme/detail/known_names.hpp>
 #include <tq/scheme/encoded_layout.hpp>
-#include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/scheme/weight_algorithm.hpp>
 
@@ -20,10 +18,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq {
@@ -74,73 +70,30 @@ struct QuantConfig {
   [[nodiscard]] static QuantConfig nvfp4() { return of("nvfp4"); }
   [[nodiscard]] static QuantConfig nf4() { return of("nf4"); }
   /// Training with fake quantization to that scheme. Throws: as `scheme_of`.
-  [[nodiscard]] static QuantConfig qat(std::string_view scheme = "int8") {
-    return of(scheme).with_mode(QuantMode::qat);
-  }
+  [[nodiscard]] TQ_API static QuantConfig qat(std::string_view scheme = "int8");
   /// Throws: as `scheme_of`.
-  [[nodiscard]] static QuantConfig of(std::string_view scheme) {
-    QuantConfig config;
-    config.scheme = scheme_of(scheme);
-    return config;
-  }
+  [[nodiscard]] TQ_API static QuantConfig of(std::string_view scheme);
 
   // --- changed copies ---
   [[nodiscard]] QuantConfig per_tensor() const { return with_granularity(PerTensor::name); }
   /// Without an axis, along the outputs of a tensor.
-  [[nodiscard]] QuantConfig per_channel(std::optional<int> axis = {}) const {
-    QuantConfig changed = with_granularity(PerChannel<>::name);
-    changed.scheme.axis = axis;
-    return changed;
-  }
+  [[nodiscard]] TQ_API QuantConfig per_channel(std::optional<int> axis = {}) const;
   /// Without an axis, along the inputs of a tensor.
-  [[nodiscard]] QuantConfig per_group(int size, std::optional<int> axis = {}) const {
-    QuantConfig changed = with_granularity(PerGroup<>::name);
-    changed.scheme.group_size = size;
-    changed.scheme.axis = axis;
-    return changed;
-  }
-  [[nodiscard]] QuantConfig symmetric() const {
-    return changed([](QuantConfig& c) { c.scheme.symmetry = Symmetric::name; });
-  }
-  [[nodiscard]] QuantConfig asymmetric() const {
-    return changed([](QuantConfig& c) { c.scheme.symmetry = Asymmetric::name; });
-  }
-  [[nodiscard]] QuantConfig with_mode(QuantMode value) const {
-    return changed([&](QuantConfig& c) { c.mode = value; });
-  }
+  [[nodiscard]] TQ_API QuantConfig per_group(int size, std::optional<int> axis = {}) const;
+  [[nodiscard]] TQ_API QuantConfig symmetric() const;
+  [[nodiscard]] TQ_API QuantConfig asymmetric() const;
+  [[nodiscard]] TQ_API QuantConfig with_mode(QuantMode value) const;
   /// By that calibrator, from what that observer saw; empty: the one that suits it.
-  [[nodiscard]] QuantConfig with_calibration(std::string by, std::string from = {}) const {
-    return changed([&](QuantConfig& c) {
-      c.calibrator = std::move(by);
-      c.observer = std::move(from);
-    });
-  }
-  [[nodiscard]] QuantConfig with_minimum_samples(std::uint64_t count) const {
-    return changed([&](QuantConfig& c) { c.minimum_samples = count; });
-  }
-  [[nodiscard]] QuantConfig with_float_kinds(std::vector<NodeKind> kinds) const {
-    return changed([&](QuantConfig& c) { c.float_kinds = std::move(kinds); });
-  }
-  [[nodiscard]] QuantConfig skip_name(std::string name) const {
-    return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::name(std::move(name))); });
-  }
+  [[nodiscard]] TQ_API QuantConfig with_calibration(std::string by, std::string from = {}) const;
+  [[nodiscard]] TQ_API QuantConfig with_minimum_samples(std::uint64_t count) const;
+  [[nodiscard]] TQ_API QuantConfig with_float_kinds(std::vector<NodeKind> kinds) const;
+  [[nodiscard]] TQ_API QuantConfig skip_name(std::string name) const;
   /// Throws: as `NamePattern`.
-  [[nodiscard]] QuantConfig skip_pattern(std::string pattern) const {
-    return changed(
-        [&](QuantConfig& c) { c.skip.push_back(NodeSelector::pattern(std::move(pattern))); });
-  }
-  [[nodiscard]] QuantConfig skip_kind(NodeKind kind) const {
-    return changed([&](QuantConfig& c) { c.skip.push_back(NodeSelector::kind(kind)); });
-  }
-  [[nodiscard]] QuantConfig with_algorithm(WeightAlgorithm value) const {
-    return changed([&](QuantConfig& c) { c.algorithm = std::move(value); });
-  }
-  [[nodiscard]] QuantConfig with_rule(NodeRule rule) const {
-    return changed([&](QuantConfig& c) { c.nodes.push_back(std::move(rule)); });
-  }
-  [[nodiscard]] QuantConfig with_scheme(NodeSelector which, QuantSpec spec) const {
-    return with_rule({.which = std::move(which), .scheme = std::move(spec)});
-  }
+  [[nodiscard]] TQ_API QuantConfig skip_pattern(std::string pattern) const;
+  [[nodiscard]] TQ_API QuantConfig skip_kind(NodeKind kind) const;
+  [[nodiscard]] TQ_API QuantConfig with_algorithm(WeightAlgorithm value) const;
+  [[nodiscard]] TQ_API QuantConfig with_rule(NodeRule rule) const;
+  [[nodiscard]] TQ_API QuantConfig with_scheme(NodeSelector which, QuantSpec spec) const;
 
   friend bool operator==(const QuantConfig&, const QuantConfig&) = default;
 
@@ -151,58 +104,25 @@ struct QuantConfig {
     f(copy);
     return copy;
   }
-  [[nodiscard]] QuantConfig with_granularity(std::string_view name) const {
-    return changed([&](QuantConfig& c) {
-      c.scheme.granularity = name;
-      c.scheme.axis.reset();
-      // A cast that is to have parameters gets scales.
-      if (c.scheme.is_cast()) c.scheme.scale_type = QuantSpec{}.scale_type;
-    });
-  }
+  [[nodiscard]] TQ_API QuantConfig with_granularity(std::string_view name) const;
 };
 
 namespace detail {
 
 // "skip[1]".
-[[nodiscard]] inline std::string place_in(std::string_view list, std::size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
+[[nodiscard]] TQ_API std::string place_in(std::string_view list, std::size_t index);
 
 // "nodes[2]: name lm_head (measured)".
-[[nodiscard]] inline std::string decided_by(std::string_view list, std::size_t index,
+[[nodiscard]] TQ_API std::string decided_by(std::string_view list, std::size_t index,
                                             const NodeSelector& which,
-                                            std::string_view reason = {}) {
-  std::string text = place_in(list, index);
-  text.append(": ").append(which.key()).append(" ").append(which.text());
-  if (!reason.empty()) text.append(" (").append(reason).append(")");
-  return text;
-}
+                                            std::string_view reason = {});
 
 // Puts what a rule says in the place of what was said before.
-inline void apply_rule(const NodeRule& rule, std::size_t index, NodeDecision& decision) {
-  if (rule.scheme || rule.is_float) {
-    decision.scheme = rule.scheme;
-    decision.decided_by = decided_by("nodes", index, rule.which, rule.reason);
-  }
-  if (!rule.observer.empty() || !rule.calibrator.empty()) {
-    decision.observer = rule.observer;
-    decision.calibrator = rule.calibrator;
-  }
-  if (rule.minimum_samples) decision.minimum_samples = *rule.minimum_samples;
-  if (rule.algorithm) decision.algorithm = *rule.algorithm;
-}
+TQ_API void apply_rule(const NodeRule& rule, std::size_t index, NodeDecision& decision);
 
 // Puts names in the place of those that suit. Throws: as `choose_observer` and
 // `require_calibrates`.
-inline void complete_observer(NodeDecision& decision) {
-  if (!decision.scheme) return;
-  if (decision.observer.empty() && decision.calibrator.empty())
-    decision.calibrator = decision.scheme->calibrator;
-  const ObserverChoice choice = choose_observer(decision.observer, decision.calibrator);
-  require_calibrates(choice.calibrator, *decision.scheme);
-  decision.observer = choice.observer;
-  decision.calibrator = choice.calibrator;
-}
+TQ_API void complete_observer(NodeDecision& decision);
 
 // Calls f(); an error that leaves it gets its place in front.
 template <class F>
@@ -221,30 +141,13 @@ void at_place(const std::string& place, F&& f) {
 
 // Throws where ranges cannot be found in that way for that scheme; `by` is the place of what says
 // how.
-inline void require_calibration(const std::string& by, const std::string& scheme,
-                                const QuantConfig& config, NodeDecision decision) {
-  if (config.mode == QuantMode::dynamic_) {
-    if (!decision.observer.empty() || !decision.calibrator.empty())
-      raise_expected(errc::bad_argument, by, {"no observer and no calibrator in mode \"dynamic\""},
-                     {in_quotes(decision.observer), " and ", in_quotes(decision.calibrator)});
-    return;
-  }
-  at_place(by, [&] { complete_observer(decision); });
-  if (decision.scheme && decision.scheme->granularity == PerToken::name &&
-      decision.minimum_samples > 0)
-    raise_expected(errc::bad_argument, scheme,
-                   {"mode \"dynamic\" or minimum_samples 0 for granularity per_token"},
-                   {"mode ", in_quotes(to_string(config.mode))});
-}
+TQ_API void require_calibration(const std::string& by, const std::string& scheme,
+                                const QuantConfig& config, NodeDecision decision);
 
 // The sort of a selector, in the order in which rules apply.
 enum class SelectorSort : std::uint8_t { kind, pattern, name };
 
-[[nodiscard]] inline SelectorSort sort_of(const NodeSelector& which) noexcept {
-  return which.is_kind()   ? SelectorSort::kind
-         : which.is_name() ? SelectorSort::name
-                           : SelectorSort::pattern;
-}
+[[nodiscard]] TQ_API SelectorSort sort_of(const NodeSelector& which) noexcept;
 
 // The decision of `config` on a node. `each_rule(sort, f)` calls f with the numbers of the rules of
 // a sort that may match, `each_skip(f)` with those of the entries of `skip`, in ascending order.
@@ -280,40 +183,19 @@ template <class EachRule, class EachSkip>
 /// `NodeDecider` is for many nodes.
 /// Throws: as `choose_observer` and `require_calibrates` for names that do not go together; as
 /// `NamePattern::matches`.
-[[nodiscard]] inline NodeDecision decide(const QuantConfig& config, const std::string& name,
-                                         NodeKind kind) {
-  return detail::decide_by(
-      config, name, kind,
-      [&](detail::SelectorSort sort, auto&& f) {
-        for (std::size_t i = 0; i < config.nodes.size(); ++i)
-          if (detail::sort_of(config.nodes[i].which) == sort) f(i);
-      },
-      [&](auto&& f) {
-        for (std::size_t i = 0; i < config.skip.size(); ++i) f(i);
-      });
-}
+[[nodiscard]] TQ_API NodeDecision decide(const QuantConfig& config, const std::string& name,
+                                         NodeKind kind);
 
 namespace detail {
 
 // Throws for an algorithm that does not exist, or that a mode does not have.
-inline void require_algorithm(const std::string& place, QuantMode mode,
-                              const WeightAlgorithm& algorithm) {
-  at_place(place, [&] { tq::validate(algorithm); });
-  if (mode != QuantMode::static_ && algorithm.name != "rtn")
-    raise_expected(errc::bad_argument, place,
-                   {"none but \"rtn\" in mode ", in_quotes(to_string(mode))},
-                   {in_quotes(algorithm.name)});
-}
+TQ_API void require_algorithm(const std::string& place, QuantMode mode,
+                              const WeightAlgorithm& algorithm);
 
 }  // namespace detail
 
 /// True where `config` asks for an algorithm other than rounding to nearest.
-[[nodiscard]] inline bool has_algorithms(const QuantConfig& config) {
-  return config.algorithm.name != "rtn" ||
-         std::ranges::any_of(config.nodes, [](const NodeRule& rule) {
-           return rule.algorithm && rule.algorithm->name != "rtn";
-         });
-}
+[[nodiscard]] TQ_API bool has_algorithms(const QuantConfig& config);
 
 /// Checks what can be checked without a model: schemes, and whether observer, calibrator and mode
 /// go together. `path` names the configuration in messages, which say where in it the fault is.
@@ -353,25 +235,11 @@ void validate(const QuantConfig& config, std::string_view path = "config") {
 
 /// Checks that every name and every pattern of `config` matches one of these names. Kinds need not.
 /// Throws: `errc::bad_argument`, with the place in the configuration and the closest name.
-inline void require_matches(const QuantConfig& config, const std::vector<std::string>& names,
-                            std::string_view path = "config") {
-  const std::set<std::string_view> known(names.begin(), names.end());
-  const auto require = [&](const NodeSelector& which, std::string_view list, std::size_t index) {
-    if (which.is_kind()) return;
-    const auto is_meant = [&](const std::string& name) {
-      return which.matches(name, NodeKind::other);
-    };
-    if (which.is_name() ? known.contains(which.text())
-                        : std::any_of(names.begin(), names.end(), is_meant))
-      return;
-    detail::raise_text(
-        errc::bad_argument,
-        {path, ": ", detail::place_in(list, index), ".", which.key(), ": expected a ", which.key(),
-         which.is_name() ? " of" : " that matches", " one of the ", names.size(), " nodes, got ",
-         detail::in_quotes(which.text()), did_you_mean(which.text(), names)});
-  };
-  for (std::size_t i = 0; i < config.skip.size(); ++i) require(config.skip[i], "skip", i);
-  for (std::size_t i = 0; i < config.nodes.size(); ++i) require(config.nodes[i].which, "nodes", i);
-}
+TQ_API void require_matches(const QuantConfig& config, const std::vector<std::string>& names,
+                            std::string_view path = "config");
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/quant_config.ipp>
+#endif

@@ -2,17 +2,15 @@
 #pragma once
 // QuantizationSummary: what became of the nodes of a model, and what it cost.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/ops/compare.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tq {
@@ -34,38 +32,21 @@ struct NodeSummary {
   ErrorMetrics error{};                                 ///< of all tensors that were quantized
 
   [[nodiscard]] bool is_quantized() const noexcept { return !scheme.empty(); }
-  [[nodiscard]] std::uint64_t bytes_after() const noexcept {
-    return code_bytes + scale_bytes + zero_point_bytes;
-  }
-  [[nodiscard]] double bits_per_element() const noexcept {
-    return elements == 0 ? 0
-                         : 8.0 * static_cast<double>(bytes_after()) / static_cast<double>(elements);
-  }
+  [[nodiscard]] TQ_API std::uint64_t bytes_after() const noexcept;
+  [[nodiscard]] TQ_API double bits_per_element() const noexcept;
 };
 
 /// Summary of all nodes, in the order in which they were added.
 struct QuantizationSummary {
   std::vector<NodeSummary> nodes{};
 
-  [[nodiscard]] std::uint64_t bytes_before() const noexcept {
-    return sum([](const NodeSummary& n) { return n.bytes_before; });
-  }
-  [[nodiscard]] std::uint64_t bytes_after() const noexcept {
-    return sum([](const NodeSummary& n) { return n.bytes_after(); });
-  }
+  [[nodiscard]] TQ_API std::uint64_t bytes_before() const noexcept;
+  [[nodiscard]] TQ_API std::uint64_t bytes_after() const noexcept;
   /// 1 - bytes_after / bytes_before: each node counts by its size; scales, zero points and padding
   /// count. Less than 0 where the model grew.
-  [[nodiscard]] double saved() const noexcept {
-    return bytes_before() == 0
-               ? 0
-               : 1 - static_cast<double>(bytes_after()) / static_cast<double>(bytes_before());
-  }
+  [[nodiscard]] TQ_API double saved() const noexcept;
   /// How many nodes there are of each type of codes, "float" among them.
-  [[nodiscard]] std::map<std::string, std::size_t> types() const {
-    std::map<std::string, std::size_t> counts;
-    for (const NodeSummary& node : nodes) ++counts[node.type];
-    return counts;
-  }
+  [[nodiscard]] TQ_API std::map<std::string, std::size_t> types() const;
 
  private:
   template <class F>
@@ -76,84 +57,18 @@ struct QuantizationSummary {
   }
 };
 
-namespace detail {
-[[nodiscard]] inline std::string fixed_text(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-// Columns as wide as their widest cell, two spaces apart.
-[[nodiscard]] inline std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line.append(row[i]).append(widths[i] - row[i].size() + 2, ' ');
-    text.append(line, 0, line.find_last_not_of(' ') + 1).append("\n");
-  }
-  return text;
-}
-}  // namespace detail
-
 /// The nodes of each kind in float_kinds that are left as they are: "kept in float: head lm_head;
 /// router 32 nodes (layers.0.mlp.gate, ...); no position found". Heads, routers and positions that
 /// were not found are named, other kinds only where there are some. A kind without names was found,
 /// and all of it is quantized.
-[[nodiscard]] inline std::string kept_text(
-    const std::map<NodeKind, std::vector<std::string>>& kept) {
-  std::string found, missing;
-  for (const NodeKind kind : default_float_kinds) {
-    const std::string name(to_string(kind));
-    const auto nodes = kept.find(kind);
-    if (nodes == kept.end()) {
-      if (kind == NodeKind::head || kind == NodeKind::router || kind == NodeKind::position)
-        missing.append(missing.empty() ? "no " : ", no ").append(name);
-      continue;
-    }
-    const std::size_t count = nodes->second.size();
-    if (count == 0) continue;
-    found.append(found.empty() ? "" : "; ").append(name).append(" ");
-    if (count == 1) found.append(nodes->second[0]);
-    else found.append(std::to_string(count)).append(" (" + nodes->second[0] + ", ...)");
-  }
-  std::string text = "kept in float: " + (found.empty() ? std::string("none") : found);
-  if (!missing.empty()) text.append("; ").append(missing).append(" found");
-  return text;
-}
+[[nodiscard]] TQ_API std::string kept_text(
+    const std::map<NodeKind, std::vector<std::string>>& kept);
 
 /// A table of the nodes, how many have which type, the sizes, and which kinds are kept in float.
-[[nodiscard]] inline std::string to_string(const QuantizationSummary& summary) {
-  std::vector<std::vector<std::string>> rows{{"node", "kind", "scheme", "decided by", "elements",
-                                              "bytes before", "after", "bits", "SQNR dB",
-                                              "max error"}};
-  for (const NodeSummary& node : summary.nodes) {
-    const bool is_measured = node.is_quantized() && node.error.count != 0;
-    rows.push_back(
-        {node.name, std::string(to_string(node.kind)),
-         node.is_quantized() ? node.scheme : node.type, node.decided_by,
-         std::to_string(node.elements), std::to_string(node.bytes_before),
-         std::to_string(node.bytes_after()), detail::fixed_text(node.bits_per_element(), 2),
-         is_measured ? detail::fixed_text(node.error.sqnr_db, 2) : "-",
-         is_measured ? detail::number_text(static_cast<float>(node.error.max_abs)) : "-"});
-  }
-  std::string text =
-      detail::aligned(rows) + "\n" + std::to_string(summary.nodes.size()) + " nodes:";
-  for (const auto& [type, count] : summary.types())
-    text.append(" ").append(std::to_string(count)).append(" ").append(type);
-  text.append("; ").append(std::to_string(summary.bytes_before())).append(" bytes before, ");
-  text.append(std::to_string(summary.bytes_after())).append(" after, ");
-  text.append(detail::fixed_text(100 * summary.saved(), 1)).append(" % saved\n");
-  std::map<NodeKind, std::vector<std::string>> kept;
-  for (const NodeSummary& node : summary.nodes)
-    if (std::vector<std::string>& names = kept[node.kind]; !node.is_quantized())
-      names.push_back(node.name);
-  return text.append(kept_text(kept)).append("\n");
-}
+[[nodiscard]] TQ_API std::string to_string(const QuantizationSummary& summary);
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/summary.ipp>
+#endif

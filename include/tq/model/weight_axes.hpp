@@ -2,19 +2,15 @@
 #pragma once
 // WeightAxes: which axes of a weight are outputs and inputs, and the granularity that follows.
 
-#include <tq/core/granularity.hpp>
-#include <tq/model/guess_node_kind.hpp>
+#include <tq/bodies.hpp>
+#include <tq/model/detail/name_parts.hpp>
 #include <tq/model/model_sizes.hpp>
 #include <tq/model/node_kind.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace tq {
@@ -29,83 +25,29 @@ enum class WeightAxes : std::uint8_t {
 
 namespace detail {
 
-enum class ExpertPart { unknown, widens, narrows };
-
-// Products into an expert ("gate_up_proj") and out of it ("down_proj").
-[[nodiscard]] inline ExpertPart expert_part(const NameParts& name) {
-  static constexpr std::array<std::string_view, 9> into{"up", "gate",   "w1",      "w3",   "fc1",
-                                                        "wi", "upgate", "linear1", "input"};
-  static constexpr std::array<std::string_view, 6> out{"down", "w2",      "fc2",
-                                                       "wo",   "linear2", "output"};
-  for (const std::string_view word : words_of(name.last())) {
-    if (is_one_of(word, into)) return ExpertPart::widens;
-    if (is_one_of(word, out)) return ExpertPart::narrows;
-  }
-  return ExpertPart::unknown;
-}
-
 enum class StackOrder { open, outputs_first, inputs_first };
 
 // The order of a stack's axes by the width of the model: an expert has as many inputs, or outputs.
-[[nodiscard]] inline StackOrder stack_order(const NameParts& name,
+[[nodiscard]] TQ_API StackOrder stack_order(const NameParts& name,
                                             std::span<const std::size_t> extents,
-                                            const ModelSizes& sizes) {
-  if (extents.size() < 3 || !name.is_of_experts()) return StackOrder::open;
-  const ExpertPart part = expert_part(name);
-  const bool is_first_width = sizes.widths.contains(extents[extents.size() - 2]);
-  const bool is_last_width = sizes.widths.contains(extents.back());
-  if (part == ExpertPart::unknown || is_first_width == is_last_width) return StackOrder::open;
-  return is_first_width == (part == ExpertPart::widens) ? StackOrder::inputs_first
-                                                        : StackOrder::outputs_first;
-}
+                                            const ModelSizes& sizes);
 
 }  // namespace detail
 
 /// The axes of a tensor of that name, kind and shape. Experts that are stacked with their inputs
 /// first are told by the width of the model or, where that leaves it open, by what the sizes say.
-[[nodiscard]] inline WeightAxes weight_axes(std::string_view name, NodeKind kind,
+[[nodiscard]] TQ_API WeightAxes weight_axes(std::string_view name, NodeKind kind,
                                             std::span<const std::size_t> extents,
-                                            const ModelSizes& sizes = {}) {
-  if (extents.size() < 3) return WeightAxes::outputs_first;
-  const detail::NameParts parts(name);
-  if (kind == NodeKind::conv)
-    return detail::names_transposed_conv(parts) && extents[1] > 1 ? WeightAxes::inputs_first
-                                                                  : WeightAxes::outputs_first;
-  constexpr std::array matrices{NodeKind::linear, NodeKind::attention, NodeKind::router,
-                                NodeKind::head, NodeKind::embedding};
-  if (std::find(matrices.begin(), matrices.end(), kind) == matrices.end())
-    return WeightAxes::outputs_first;
-  const detail::StackOrder order = detail::stack_order(parts, extents, sizes);
-  const bool has_inputs_first = order == detail::StackOrder::open
-                                    ? sizes.stacks_have_inputs_first && parts.is_of_experts()
-                                    : order == detail::StackOrder::inputs_first;
-  return has_inputs_first ? WeightAxes::stacked_inputs_first : WeightAxes::stacked;
-}
+                                            const ModelSizes& sizes = {});
 
 /// `spec` for a tensor of that shape and those axes. Where it names no axis, a parameter belongs to
 /// an output of every matrix of a stack, and groups lie along inputs. A scalar gets one parameter.
 /// Every default of a granularity comes from here.
-[[nodiscard]] inline QuantSpec spec_for(QuantSpec spec, std::span<const std::size_t> extents,
-                                        WeightAxes axes) {
-  if (extents.empty()) {
-    spec.granularity = PerTensor::name;
-    return spec;
-  }
-  if (!spec.uses_axis() || spec.axis || axes == WeightAxes::outputs_first) return spec;
-  const bool is_channel = spec.granularity == PerChannel<>::name;
-  if (axes == WeightAxes::inputs_first) {
-    if (is_channel) spec.axis = 1;
-    return spec;
-  }
-  const int inputs = axes == WeightAxes::stacked ? -1 : -2;
-  if (is_channel) {
-    const std::size_t count = extents[extents.size() - (inputs == -1 ? 1 : 2)];
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
-    spec.granularity = PerGroup<>::name;
-    spec.group_size = static_cast<int>(std::clamp<std::size_t>(count, 1, most));
-  }
-  spec.axis = inputs;
-  return spec;
-}
+[[nodiscard]] TQ_API QuantSpec spec_for(QuantSpec spec, std::span<const std::size_t> extents,
+                                        WeightAxes axes);
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/weight_axes.ipp>
+#endif

@@ -2,8 +2,7 @@
 #pragma once
 // AnyGranularity: a granularity chosen at run time.
 
-#include <tq/core/detail/with_alternative.hpp>
-#include <tq/core/granularity.hpp>
+#include <tq/bodies.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/quant_spec.hpp>
@@ -11,7 +10,6 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 
 namespace tq {
@@ -34,35 +32,18 @@ class AnyGranularity {
   /// Per tensor.
   AnyGranularity() = default;
   /// Throws: as `visit` for a name that does not exist and sizes out of range.
-  explicit AnyGranularity(const QuantSpec& spec) {
-    detail::require_valid("tq::AnyGranularity", spec);
-    set(spec, detail::all_granularities{});
-  }
+  TQ_API explicit AnyGranularity(const QuantSpec& spec);
 
-  [[nodiscard]] errc check(const Shape& shape) const noexcept {
-    return detail::with_alternative(chosen_, [&](const auto& g) { return g.check(shape); });
-  }
-  [[nodiscard]] Shape block(const Shape& shape) const noexcept {
-    return detail::with_alternative(chosen_, [&](const auto& g) { return g.block(shape); });
-  }
+  [[nodiscard]] TQ_API errc check(const Shape& shape) const noexcept;
+  [[nodiscard]] TQ_API Shape block(const Shape& shape) const noexcept;
   /// The grid of parameters as a file keeps it: one per tensor is [1], whatever the rank of the
   /// tensor. Precondition: check(shape) is ok.
-  [[nodiscard]] Shape grid(const Shape& shape) const noexcept {
-    return std::holds_alternative<PerTensor>(chosen_) ? Shape{1} : param_shape(*this, shape);
-  }
+  [[nodiscard]] TQ_API Shape grid(const Shape& shape) const noexcept;
   /// Throws: what `check` finds, in the name of `function`.
-  void require(const char* function, const Shape& shape) const {
-    detail::with_alternative(chosen_,
-                             [&](const auto& g) { detail::require_possible(function, g, shape); });
-  }
+  TQ_API void require(const char* function, const Shape& shape) const;
 
   /// Sets the granularity that `spec` names to this one.
-  void describe(QuantSpec& spec) const {
-    detail::with_alternative(chosen_, [&](const auto& g) {
-      spec.granularity = std::decay_t<decltype(g)>::name;
-      detail::describe_granularity(g, spec);
-    });
-  }
+  TQ_API void describe(QuantSpec& spec) const;
   friend bool operator==(const AnyGranularity&, const AnyGranularity&) = default;
 
  private:
@@ -77,11 +58,7 @@ class AnyGranularity {
 };
 
 /// "per_group(32, axis -1)": for tables and messages.
-[[nodiscard]] inline std::string to_string(const AnyGranularity& granularity) {
-  QuantSpec spec;
-  granularity.describe(spec);
-  return detail::granularity_text(spec);
-}
+[[nodiscard]] TQ_API std::string to_string(const AnyGranularity& granularity);
 
 namespace detail {
 template <>
@@ -91,3 +68,7 @@ struct granularity_from<AnyGranularity> {
 }  // namespace detail
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/scheme/any_granularity.ipp>
+#endif

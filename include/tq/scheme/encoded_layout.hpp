@@ -3,10 +3,10 @@
 // EncodedTensor: a quantized tensor whose scheme is a value, for files and tools; and
 // EncodedLayout, what its parts look like.
 
+#include <tq/bodies.hpp>
 #include <tq/core/buffer.hpp>
 #include <tq/core/detail/require_parameters.hpp>
 #include <tq/core/element.hpp>
-#include <tq/core/granularity.hpp>
 #include <tq/core/shape.hpp>
 #include <tq/core/zero_points.hpp>
 #include <tq/error.hpp>
@@ -15,7 +15,6 @@
 #include <tq/scheme/detail/stored_numbers.hpp>
 #include <tq/scheme/detail/stored_scales.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/type_list.hpp>
 #include <tq/scheme/visit.hpp>
 
 #include <cstddef>
@@ -51,30 +50,17 @@ struct EncodedLayout {
   /// Bytes of one code in memory.
   [[nodiscard]] std::size_t code_size() const noexcept { return bits > 8 ? 2 : 1; }
   /// Bytes of one zero point when it is stored as wide as a code in memory; 0 where there is none.
-  [[nodiscard]] std::size_t zero_point_bytes() const noexcept {
-    return has_zero_points ? code_size() : 0;
-  }
+  [[nodiscard]] TQ_API std::size_t zero_point_bytes() const noexcept;
   /// Bytes of codes, scales and offsets as they are stored and such zero points together.
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    const std::size_t count = scales.size(), numbers = stored.bytes(count);
-    return code_bytes + numbers + (has_offsets ? numbers : 0) + count * zero_point_bytes();
-  }
+  [[nodiscard]] TQ_API std::size_t bytes() const noexcept;
   /// Whether a scale may have this value: blocks of floats and code books also know 0 and NaN.
-  [[nodiscard]] bool allows_scale(float s) const noexcept {
-    return detail::valid_scale(s) ||
-           (kind == ElementKind::coded && (s == 0.0f || (stored.has_nan && s != s)));
-  }
+  [[nodiscard]] TQ_API bool allows_scale(float s) const noexcept;
 };
 
 namespace detail {
 
-inline void require_count(const char* what, std::size_t expected, std::size_t got,
-                          const EncodedTensor& t) {
-  if (expected != got)
-    raise_expected(
-        errc::shape_mismatch, "tq::decode",
-        {expected, " ", what, " for shape ", t.shape.extents(), " as ", to_string(t.spec)}, {got});
-}
+TQ_API void require_count(const char* what, std::size_t expected, std::size_t got,
+                          const EncodedTensor& t);
 
 // The numbers of a tensor, which its scheme stores as `Stored`.
 template <class Stored, class Value>
@@ -89,19 +75,10 @@ template <class Stored, class Value>
 }
 
 // Throws unless `scales` have values that they may have.
-inline void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
-  for (std::size_t i = 0; i < scales.size(); ++i)
-    if (!layout.allows_scale(scales[i]))
-      raise_expected(errc::bad_scale, function, {"positive finite scales"},
-                     {scales[i], " at parameter ", i});
-}
+TQ_API void require_values(const char* function, const auto& scales, const EncodedLayout& layout);
 
 // Throws unless `zero_points` are codes.
-inline void require_codes(const char* function, const auto& zero_points, CodeRange codes) {
-  for (std::size_t i = 0; i < zero_points.size(); ++i)
-    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
-      refuse_zero_point(function, codes, zero_points[i], i);
-}
+TQ_API void require_codes(const char* function, const auto& zero_points, CodeRange codes);
 
 // Throws unless scales, offsets and zero points of `t` are what `layout` promises.
 template <class Types, class ScaleTypes>
@@ -134,17 +111,7 @@ void require_parts(const EncodedTensor& t, const EncodedLayout& layout) {
 }
 
 // Throws unless `encode` has the numerics of `spec` for the type.
-inline void require_encodable(const TypeFacts& type, const QuantSpec& spec) {
-  const bool by_torch =
-      spec.numerics == torch_preset::name || spec.numerics == torch_2_11_preset::name;
-  const char* expected = nullptr;
-  if (type.has_grid && multiplies(spec)) expected = "exact, onnx or ocp";
-  else if (type.kind == ElementKind::coded && by_torch)
-    expected = "exact, onnx, ocp or bitsandbytes";
-  if (expected != nullptr)
-    raise_expected(errc::unsupported, "tq::encode", {"numerics ", expected, " for ", spec.type},
-                   {in_quotes(spec.numerics), " (tq::quantize with static types has it)"});
-}
+TQ_API void require_encodable(const TypeFacts& type, const QuantSpec& spec);
 
 }  // namespace detail
 
@@ -182,3 +149,7 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/scheme/encoded_layout.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // QuantSpec: a quantization scheme as a value, the way JSON and command lines carry it.
 
+#include <tq/bodies.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/error.hpp>
 #include <tq/scheme/closest_name.hpp>
@@ -32,18 +33,14 @@ struct QuantSpec {
   std::string calibrator =
       "min_max";  ///< or mean_abs: ranges of +-mean|x|, what is beyond saturates
 
-  [[nodiscard]] bool uses_axis() const noexcept {
-    return granularity == PerChannel<>::name || granularity == PerGroup<>::name;
-  }
+  [[nodiscard]] TQ_API bool uses_axis() const noexcept;
   [[nodiscard]] bool uses_group_size() const noexcept { return granularity == PerGroup<>::name; }
   [[nodiscard]] bool uses_block() const noexcept { return granularity == PerBlock<>::name; }
   /// Codes stand for the values themselves: what is beyond the largest code saturates, what is tiny
   /// is lost.
   [[nodiscard]] bool is_cast() const noexcept { return scale_type == Unscaled::name; }
   /// The axis asked for, or the default of the granularity.
-  [[nodiscard]] int axis_or_default() const noexcept {
-    return axis.value_or(granularity == PerGroup<>::name ? -1 : 0);
-  }
+  [[nodiscard]] TQ_API int axis_or_default() const noexcept;
 
   /// True when both name the same scheme: unused fields do not count.
   friend bool operator==(const QuantSpec& a, const QuantSpec& b) noexcept {
@@ -58,33 +55,12 @@ struct QuantSpec {
 
 namespace detail {
 // "per_group(32, axis -1)".
-[[nodiscard]] inline std::string granularity_text(const QuantSpec& spec) {
-  std::string text = spec.granularity;
-  const auto numbers = [&](int first, std::string_view between, int second) {
-    text.append("(").append(std::to_string(first)).append(between);
-    text.append(std::to_string(second)).append(")");
-  };
-  if (spec.uses_group_size()) numbers(spec.group_size, ", axis ", spec.axis_or_default());
-  else if (spec.uses_axis())
-    text.append("(axis ").append(std::to_string(spec.axis_or_default())).append(")");
-  else if (spec.uses_block()) numbers(spec.block_rows, ", ", spec.block_cols);
-  return text;
-}
+[[nodiscard]] TQ_API std::string granularity_text(const QuantSpec& spec);
 }  // namespace detail
 
 /// "int4 per_group(32, axis -1) symmetric", "float8_e4m3fn cast without scales": for tables and
 /// messages.
-[[nodiscard]] inline std::string to_string(const QuantSpec& spec) {
-  std::string text = spec.type;
-  if (spec.is_cast()) text.append(" cast without scales");
-  else text.append(" ").append(detail::granularity_text(spec)).append(" ").append(spec.symmetry);
-  if (!spec.is_cast() && spec.scale_type != scale_type_name<float>)
-    text.append(" scales ").append(spec.scale_type);
-  if (spec.numerics != "onnx") text.append(" numerics ").append(spec.numerics);
-  if (spec.calibrator != detail::min_max_calibrator::name)
-    text.append(" by ").append(spec.calibrator);
-  return text;
-}
+[[nodiscard]] TQ_API std::string to_string(const QuantSpec& spec);
 
 }  // namespace tq
 
@@ -108,40 +84,11 @@ void require_known(const char* function, const char* what, List list, std::strin
 }
 
 // Everything about a spec that does not depend on the types a program knows.
-inline void require_valid(const char* function, const QuantSpec& spec) {
-  require_known(function, "granularity", all_granularities{}, spec.granularity);
-  require_known(function, "symmetry", all_symmetries{}, spec.symmetry);
-  require_known(function, "numerics", all_numerics{}, spec.numerics);
-  require_known(function, "calibrator", all_calibrators{}, spec.calibrator);
-  if (spec.scale_type == Unscaled::name && spec.granularity != PerTensor::name)
-    raise_expected(errc::unsupported, function,
-                   {"granularity per_tensor for scale_type ", spec.scale_type},
-                   {in_quotes(spec.granularity)});
-  if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
-    raise_expected(errc::unsupported, function,
-                   {"scale_type to be one of ", known_names(all_offset_scales{}), " for symmetry ",
-                    spec.symmetry},
-                   {in_quotes(spec.scale_type)});
-  const auto positive = [&](const char* what, int value) {
-    if (value < 1)
-      raise_expected(errc::bad_group_size, function, {what, " to be at least 1"}, {value});
-  };
-  if (spec.uses_group_size()) positive("group_size", spec.group_size);
-  if (spec.uses_block()) {
-    positive("block_rows", spec.block_rows);
-    positive("block_cols", spec.block_cols);
-  }
-  if (spec.uses_axis()) {
-    const int axis = spec.axis_or_default();
-    if (axis < -max_rank || axis >= max_rank)
-      raise_expected(errc::bad_axis, function, {"axis to be in [", -max_rank, ", ", max_rank, ")"},
-                     {axis});
-  }
-}
+TQ_API void require_valid(const char* function, const QuantSpec& spec);
 
 // The granularity object of a spec, and back; one overload per granularity that has a name.
-inline void describe_granularity(const PerTensor&, QuantSpec&) noexcept {}
-inline void describe_granularity(const PerToken&, QuantSpec&) noexcept {}
+TQ_API void describe_granularity(const PerTensor&, QuantSpec&) noexcept;
+TQ_API void describe_granularity(const PerToken&, QuantSpec&) noexcept;
 template <int Axis>
 void describe_granularity(const PerChannel<Axis>& g, QuantSpec& spec) noexcept {
   spec.axis = g.axis();
@@ -237,3 +184,7 @@ template <AnyParams Params>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/scheme/quant_spec.ipp>
+#endif

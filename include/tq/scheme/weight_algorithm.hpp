@@ -2,9 +2,7 @@
 #pragma once
 // WeightAlgorithm: how codes of weights are chosen, as a value for configurations and tools.
 
-#include <tq/error.hpp>
-#include <tq/scheme/closest_name.hpp>
-#include <tq/scheme/detail/known_names.hpp>
+#include <tq/bodies.hpp>
 #include <tq/scheme/quant_spec.hpp>
 
 #include <cstddef>
@@ -39,51 +37,25 @@ struct WeightAlgorithm {
 };
 
 /// Names of algorithms.
-[[nodiscard]] inline std::vector<std::string> weight_algorithm_names() {
-  return {"rtn", "rtn-weighted", "gptq", "hqq"};
-}
+[[nodiscard]] TQ_API std::vector<std::string> weight_algorithm_names();
 /// Names of orders of columns.
-[[nodiscard]] inline std::vector<std::string> weight_order_names() {
-  return {"activation", "group", "natural"};
-}
+[[nodiscard]] TQ_API std::vector<std::string> weight_order_names();
 /// Names of choices of scales.
-[[nodiscard]] inline std::vector<std::string> weight_scales_names() {
-  return {"weighted", "min_max"};
-}
+[[nodiscard]] TQ_API std::vector<std::string> weight_scales_names();
 
 /// The scales of gptq for a scheme: "weighted", or "min_max" for casts, for scales that are double
 /// quantized and for a scheme with a calibrator of its own, none of which are searched.
-[[nodiscard]] inline std::string weight_scales_for(const QuantSpec& spec) {
-  const bool is_searched = !spec.is_cast() && spec.scale_type != DoubleQuantized::name &&
-                           spec.calibrator == QuantSpec().calibrator;
-  return is_searched ? "weighted" : "min_max";
-}
+[[nodiscard]] TQ_API std::string weight_scales_for(const QuantSpec& spec);
 
 /// The settings that an algorithm has beside its name.
-[[nodiscard]] inline std::vector<std::string> weight_algorithm_fields(std::string_view name) {
-  if (name == "rtn") return {};
-  if (name == "rtn-weighted") return {"damping", "fallback", "inputs"};
-  if (name == "hqq") return {"norm", "fallback"};
-  return {"order", "scales", "damping", "sweeps", "allow_few_tokens", "fallback", "inputs"};
-}
+[[nodiscard]] TQ_API std::vector<std::string> weight_algorithm_fields(std::string_view name);
 
 /// Checks names and ranges. Throws: `errc::unknown_name`; `errc::bad_argument` for damping outside
 /// [0, 1e6], a norm outside (0, 1], and more than `most_sweeps`.
-inline void validate(const WeightAlgorithm& algorithm) {
-  require_one_of("tq::WeightAlgorithm: name", weight_algorithm_names(), algorithm.name);
-  require_one_of("tq::WeightAlgorithm: order", weight_order_names(), algorithm.order);
-  require_one_of("tq::WeightAlgorithm: scales", weight_scales_names(), algorithm.scales);
-  if (!algorithm.fallback.empty())
-    require_one_of("tq::WeightAlgorithm: fallback", {"rtn"}, algorithm.fallback);
-  if (!(algorithm.damping >= 0 && algorithm.damping <= 1e6))
-    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: damping", {"0 to 1e6"},
-                           {static_cast<float>(algorithm.damping)});
-  if (!(algorithm.norm > 0 && algorithm.norm <= 1))
-    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: norm",
-                           {"above 0 and at most 1"}, {static_cast<float>(algorithm.norm)});
-  if (algorithm.sweeps > WeightAlgorithm::most_sweeps)
-    detail::raise_expected(errc::bad_argument, "tq::WeightAlgorithm: sweeps",
-                           {"at most ", WeightAlgorithm::most_sweeps}, {algorithm.sweeps});
-}
+TQ_API void validate(const WeightAlgorithm& algorithm);
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/scheme/weight_algorithm.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // refine: a selection made better by what exchanges of schemes do to the whole model.
 
+#include <tq/bodies.hpp>
 #include <tq/select/detail/problem.hpp>
 #include <tq/select/precision_model.hpp>
 #include <tq/select/precision_selector.hpp>
@@ -36,43 +37,14 @@ struct SchemeChange {
   double loss;
 };
 
-[[nodiscard]] inline std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) noexcept {
-  return b > ~a ? ~std::uint64_t{0} : a + b;
-}
+[[nodiscard]] TQ_API std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) noexcept;
 // Whether changes that add and take away so many bytes fit into the room that is left.
-[[nodiscard]] inline bool fits_room(std::uint64_t more, std::uint64_t fewer,
-                                    std::uint64_t room) noexcept {
-  return more <= saturated_sum(fewer, room);
-}
-
-// The candidates of a node that none of as few bytes is better than, by bytes.
-[[nodiscard]] inline std::vector<std::size_t> undominated(const PrecisionNode& node) {
-  std::vector<std::size_t> order(node.candidates.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto& c = node.candidates;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return c[a].bytes != c[b].bytes ? c[a].bytes < c[b].bytes : c[a].error < c[b].error;
-  });
-  std::vector<std::size_t> out;
-  for (const std::size_t i : order)
-    if (out.empty() || c[i].error < c[out.back()].error) out.push_back(i);
-  return out;
-}
+[[nodiscard]] TQ_API bool fits_room(std::uint64_t more, std::uint64_t fewer,
+                                    std::uint64_t room) noexcept;
 
 // The candidates next to `current` by bytes, `count` on either side.
-[[nodiscard]] inline std::vector<std::size_t> neighbours_of(const PrecisionNode& node,
-                                                            std::size_t current,
-                                                            std::size_t count) {
-  std::vector<std::size_t> smaller, larger;
-  for (const std::size_t i : undominated(node))
-    if (i != current)
-      (node.candidates[i].bytes <= node.candidates[current].bytes ? smaller : larger).push_back(i);
-  std::vector<std::size_t> out(
-      smaller.end() - static_cast<std::ptrdiff_t>(std::min(count, smaller.size())), smaller.end());
-  out.insert(out.end(), larger.begin(),
-             larger.begin() + static_cast<std::ptrdiff_t>(std::min(count, larger.size())));
-  return out;
-}
+[[nodiscard]] TQ_API std::vector<std::size_t> neighbours_of(const PrecisionNode& node,
+                                                            std::size_t current, std::size_t count);
 
 // A selection by numbers of candidates, its loss, and what makes it better.
 template <class Evaluate>
@@ -225,3 +197,7 @@ template <class Evaluate>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/select/refined.ipp>
+#endif

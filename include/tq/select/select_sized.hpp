@@ -2,13 +2,13 @@
 #pragma once
 // select_sized: a selection of at most so many bytes where bytes of nodes do not add up.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
 #include <tq/select/precision_selector.hpp>
 #include <tq/select/select_smallest.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,29 +17,11 @@ namespace tq {
 namespace detail {
 
 // A selection within less than the limit of `first`, whose bound holds for both.
-[[nodiscard]] inline PrecisionSelection bounded_by(PrecisionSelection selection,
-                                                   const PrecisionSelection& first) {
-  selection.bound = first.bound;
-  selection.optimal = first.optimal && selection.cost.error == first.cost.error;
-  const double over = selection.cost.error - first.bound;
-  selection.gap = over <= 0         ? 0
-                  : first.bound > 0 ? over / first.bound
-                                    : std::numeric_limits<double>::infinity();
-  return selection;
-}
+[[nodiscard]] TQ_API PrecisionSelection bounded_by(PrecisionSelection selection,
+                                                   const PrecisionSelection& first);
 
 // Throws: errc::bad_argument for a selection that does not keep the other limits.
-inline void require_kept(const PrecisionSelection& s, const PrecisionCriteria& criteria) {
-  const bool is_kept =
-      (!criteria.max_error || s.cost.error <= *criteria.max_error) &&
-      (!criteria.min_sqnr_db || s.sqnr_db() >= *criteria.min_sqnr_db) &&
-      (!criteria.max_bits_per_weight || s.bits_per_weight() <= *criteria.max_bits_per_weight) &&
-      (!criteria.min_speedup || s.speedup >= *criteria.min_speedup);
-  if (!is_kept)
-    raise(errc::bad_argument,
-          "tq::select_sized: expected limits that a selection can keep; got a limit of bytes that "
-          "only selections outside the other limits keep");
-}
+TQ_API void require_kept(const PrecisionSelection& s, const PrecisionCriteria& criteria);
 
 }  // namespace detail
 
@@ -83,3 +65,7 @@ template <class BytesOf>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/select/select_sized.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // ConversionReport: the tensors of a model that was converted, and what was lost.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/other_member.hpp>
 #include <tq/store/conversion_totals.hpp>
 #include <tq/store/converted_tensor.hpp>
@@ -29,25 +30,11 @@ struct ConversionReport {
   std::size_t shards = 1;
   std::optional<std::size_t> reused_shards{};  ///< finished by an earlier run; of a folder only
 
-  [[nodiscard]] ConversionTotals totals() const {
-    ConversionTotals sum;
-    for (const ConvertedTensor& t : tensors) {
-      ++sum.tensors;
-      sum.bytes_before += t.source->bytes;
-      sum.bytes_after += t.bytes_after();
-      sum.nonfinite.add(t.nonfinite);
-      sum.decoded += t.is_decoded ? 1 : 0;
-      if (!t.is_quantized()) continue;
-      ++sum.quantized;
-      sum.weights += t.source->elements();
-      sum.weight_bytes += t.bytes_after();
-    }
-    for (const io::OtherMember& other : copied_unread) {
-      sum.bytes_before += other.raw->size_bytes;
-      sum.bytes_after += other.raw->size_bytes;
-    }
-    return sum;
-  }
+  [[nodiscard]] TQ_API ConversionTotals totals() const;
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/conversion_report.ipp>
+#endif

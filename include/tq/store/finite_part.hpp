@@ -2,10 +2,9 @@
 #pragma once
 // FinitePart: the finite values of a tensor, whose errors can be told.
 
+#include <tq/bodies.hpp>
 #include <tq/store/nonfinite_counts.hpp>
 
-#include <cmath>
-#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -18,23 +17,7 @@ class FinitePart {
   explicit FinitePart(bool may_be_nonfinite) : may_be_nonfinite_(may_be_nonfinite) {}
 
   /// The results refer to the arguments, or to memory that the next call overwrites.
-  void take(std::span<const float> values, std::span<const float> back) {
-    counts_ = {};
-    values_ = values;
-    back_ = back;
-    if (!may_be_nonfinite_) return;
-    for (const float x : values) counts_.is_finite(x);
-    if (counts_.all() == 0) return;
-    kept_.clear();
-    kept_back_.clear();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(values[i])) continue;
-      kept_.push_back(values[i]);
-      kept_back_.push_back(back[i]);
-    }
-    values_ = kept_;
-    back_ = kept_back_;
-  }
+  TQ_API void take(std::span<const float> values, std::span<const float> back);
   [[nodiscard]] std::span<const float> values() const { return values_; }
   [[nodiscard]] std::span<const float> back() const { return back_; }
   /// Values that the last call left out.
@@ -48,3 +31,7 @@ class FinitePart {
 };
 
 }  // namespace tq::store
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/finite_part.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // GgufReport: the tensors of a GGUF file that was written.
 
+#include <tq/bodies.hpp>
 #include <tq/layouts/gguf/type.hpp>
 
 #include <cstddef>
@@ -33,26 +34,14 @@ struct GgufReport {
   /// Parts that a run before this one had finished; nothing where the output is one file.
   std::optional<std::size_t> reused_shards{};
 
-  [[nodiscard]] std::uint64_t bytes_before() const {
-    std::uint64_t sum = 0;
-    for (const GgufWritten& t : tensors) sum += t.bytes_before;
-    return sum;
-  }
-  [[nodiscard]] std::uint64_t bytes_after() const {
-    std::uint64_t sum = 0;
-    for (const GgufWritten& t : tensors) sum += t.bytes_after;
-    return sum;
-  }
+  [[nodiscard]] TQ_API std::uint64_t bytes_before() const;
+  [[nodiscard]] TQ_API std::uint64_t bytes_after() const;
   /// Bits per element of all tensors, those in float included.
-  [[nodiscard]] double bits_per_weight() const {
-    double count = 0;
-    for (const GgufWritten& t : tensors) {
-      double n = 1;
-      for (const std::size_t extent : t.shape) n *= static_cast<double>(extent);
-      count += n;
-    }
-    return count == 0 ? 0.0 : 8.0 * static_cast<double>(bytes_after()) / count;
-  }
+  [[nodiscard]] TQ_API double bits_per_weight() const;
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/gguf_report.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // SavedTensor: a tensor and the name under which `save` writes it.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/tensor.hpp>
 #include <tq/core/detail/read.hpp>
@@ -73,36 +74,16 @@ class SavedTensor {
   SavedTensor(std::string name, QuantizedTensor<Params>&& tensor, io::DType dtype = io::DType::f32)
       : SavedTensor(std::move(name), to_encoded(std::move(tensor)), dtype) {}
   /// A quantized tensor whose scheme is a value. Its parts are checked when it is saved.
-  SavedTensor(std::string name, const EncodedTensor& tensor, io::DType dtype = io::DType::f32)
-      : SavedTensor(std::move(name), tensor.shape, dtype) {
-    scheme_.spec = tensor.spec;
-    scheme_.scales = tensor.scales;
-    scheme_.zero_points = tensor.zero_points;
-    scheme_.offsets = tensor.offsets;
-    bytes_ = tensor.codes.span();
-  }
-  SavedTensor(std::string name, EncodedTensor&& tensor, io::DType dtype = io::DType::f32)
-      : SavedTensor(std::move(name), tensor.shape, dtype) {
-    scheme_ = std::move(tensor);
-    const auto codes = std::make_shared<const Buffer<std::byte>>(std::move(scheme_.codes));
-    scheme_.codes = {};
-    bytes_ = codes->span();
-    owner_ = codes;
-  }
+  TQ_API SavedTensor(std::string name, const EncodedTensor& tensor,
+                     io::DType dtype = io::DType::f32);
+  TQ_API SavedTensor(std::string name, EncodedTensor&& tensor, io::DType dtype = io::DType::f32);
   /// A tensor that is not quantized, of float32, float64, float16 or bfloat16: everything that
   /// `tq::as_tensor` takes.
   template <Readable X>
   SavedTensor(std::string name, const X& tensor)
       : SavedTensor(std::move(name), store::detail::tensor_of(tq::detail::read(tensor).view())) {}
   /// A tensor of any type of the file, as it is; `name` takes the place of its own.
-  SavedTensor(std::string name, io::Tensor tensor) : is_quantized_(false) {
-    const auto held = std::make_shared<io::Tensor>(std::move(tensor));
-    stored_.name = std::move(name);
-    stored_.dtype = held->dtype;
-    stored_.shape = held->shape;
-    bytes_ = held->bytes;
-    owner_ = held;
-  }
+  TQ_API SavedTensor(std::string name, io::Tensor tensor);
 
   [[nodiscard]] const std::string& name() const noexcept { return stored_.name; }
   /// Name, type and shape, as a reader will find them.
@@ -114,12 +95,7 @@ class SavedTensor {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
-  SavedTensor(std::string name, const Shape& shape, io::DType dtype) {
-    stored_.name = std::move(name);
-    stored_.dtype = dtype;
-    stored_.shape = store::to_extents(shape);
-    scheme_.shape = shape;
-  }
+  TQ_API SavedTensor(std::string name, const Shape& shape, io::DType dtype);
 
   StoredTensor stored_;
   bool is_quantized_ = true;
@@ -129,3 +105,7 @@ class SavedTensor {
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/saved_tensor.ipp>
+#endif

@@ -2,13 +2,13 @@
 #pragma once
 // select_checkpoint: the best schemes for the layers of a checkpoint, within a size of its files.
 
+#include <tq/bodies.hpp>
 #include <tq/select/precision_selector.hpp>
 #include <tq/select/select_sized.hpp>
 #include <tq/select/select_smallest.hpp>
 #include <tq/store/checkpoint_measurement.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -18,32 +18,16 @@ namespace tq {
 namespace store::detail {
 
 // At most what files have beside their layers.
-[[nodiscard]] inline std::uint64_t least_other_bytes(const CheckpointMeasurement& measured) {
-  return measured.other_bytes + measured.other_header_bytes;
-}
+[[nodiscard]] TQ_API std::uint64_t least_other_bytes(const CheckpointMeasurement& measured);
 
 // A node with the candidates of `from`, whose bytes include those of headers, without headers.
-[[nodiscard]] inline PrecisionNode without_headers(PrecisionNode from,
-                                                   const PrecisionNode& measured) {
-  for (PrecisionCandidate& c : from.candidates)
-    c.bytes = tq::detail::find_candidate(measured, c.scheme)->bytes;
-  return from;
-}
+[[nodiscard]] TQ_API PrecisionNode without_headers(PrecisionNode from,
+                                                   const PrecisionNode& measured);
 
 // The selection of the selector with the bytes of layers alone.
-[[nodiscard]] inline PrecisionSelection without_headers(PrecisionSelection selection,
+[[nodiscard]] TQ_API PrecisionSelection without_headers(PrecisionSelection selection,
                                                         const PrecisionSelector& selector,
-                                                        const CheckpointMeasurement& measured) {
-  selection.cost.bytes = 0;
-  for (std::size_t i = 0; i < selection.nodes.size(); ++i) {
-    SelectedPrecision& selected = selection.nodes[i];
-    const PrecisionNode node = without_headers(selector.model().nodes[i], measured.layers.nodes[i]);
-    selected.choice = *tq::detail::find_candidate(node, selected.choice.scheme);
-    selected.reason = tq::detail::reason_text(node, selected.choice);
-    selection.cost.bytes += selected.choice.bytes;
-  }
-  return selection;
-}
+                                                        const CheckpointMeasurement& measured);
 
 }  // namespace store::detail
 
@@ -94,3 +78,7 @@ template <class BytesOf>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/select_checkpoint.ipp>
+#endif

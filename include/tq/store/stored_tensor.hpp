@@ -2,6 +2,7 @@
 #pragma once
 // A tensor of a file as its user sees it: under its own name and shape, however it is stored.
 
+#include <tq/bodies.hpp>
 #include <tq/checkpoints/checkpoint_weight.hpp>
 #include <tq/containers/dtype.hpp>
 #include <tq/containers/tensor.hpp>
@@ -10,13 +11,11 @@
 #include <tq/model/weight_axes.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/type_list.hpp>
 #include <tq/store/stored_parts.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,20 +31,12 @@ struct Encoding {
 };
 
 /// The extents as a `Shape`. Throws: `errc::rank_too_large`.
-[[nodiscard]] inline Shape to_shape(const std::vector<std::size_t>& extents) {
-  return Shape(std::span<const std::size_t>(extents));
-}
-[[nodiscard]] inline std::vector<std::size_t> to_extents(const Shape& shape) {
-  return {shape.extents().begin(), shape.extents().end()};
-}
+[[nodiscard]] TQ_API Shape to_shape(const std::vector<std::size_t>& extents);
+[[nodiscard]] TQ_API std::vector<std::size_t> to_extents(const Shape& shape);
 
 /// The encoding of tensors of that shape. Throws: as `encoded_layout`.
-[[nodiscard]] inline std::shared_ptr<const Encoding> encoding_of(
-    const QuantSpec& spec, const std::vector<std::size_t>& shape, int version = layout_version) {
-  const EncodedLayout layout = encoded_layout<all_elements, all_scales>(spec, to_shape(shape));
-  return std::make_shared<const Encoding>(
-      Encoding{spec, layout, stored_parts(shape, spec, layout, version)});
-}
+[[nodiscard]] TQ_API std::shared_ptr<const Encoding> encoding_of(
+    const QuantSpec& spec, const std::vector<std::size_t>& shape, int version = layout_version);
 
 /// True for the types of tensors that hold weights: floats of 8 bits and more.
 [[nodiscard]] constexpr bool is_quantizable(io::DType dtype) noexcept {
@@ -81,16 +72,14 @@ struct StoredTensor {
   /// Bytes of its elements as `dtype`.
   [[nodiscard]] std::uint64_t plain_bytes() const { return *io::storage_bytes(dtype, shape); }
   /// The scheme that tq quantized it in, or null.
-  [[nodiscard]] const QuantSpec* spec() const noexcept {
-    return encoding ? &encoding->spec : nullptr;
-  }
+  [[nodiscard]] TQ_API const QuantSpec* spec() const noexcept;
   /// The scheme for messages and tables: "int4 per_group(32, axis -1) symmetric", the scheme of
   /// another program, or the type of a tensor that is not quantized ("F32").
-  [[nodiscard]] std::string scheme() const {
-    if (encoding) return to_string(encoding->spec);
-    if (!blocks.empty()) return "gguf " + blocks;
-    return foreign ? foreign->scheme : std::string(to_string(dtype));
-  }
+  [[nodiscard]] TQ_API std::string scheme() const;
 };
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/stored_tensor.ipp>
+#endif

@@ -2,12 +2,10 @@
 #pragma once
 // Team: ranks that write an output together.
 
-#include <tq/error.hpp>
+#include <tq/bodies.hpp>
 
 #include <cstddef>
-#include <exception>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -25,38 +23,16 @@ class Team {
   [[nodiscard]] virtual std::size_t rank() const { return 0; }
   [[nodiscard]] virtual std::size_t size() const { return 1; }
   /// The texts of all ranks, by rank. Every rank calls it, as often as the others.
-  [[nodiscard]] virtual std::vector<std::string> gather(const std::string& mine) const {
-    return {mine};
-  }
+  [[nodiscard]] TQ_API virtual std::vector<std::string> gather(const std::string& mine) const;
 };
 
 /// Calls f on every rank, and returns the results of all, by rank. If f throws on a rank, all ranks
 /// throw: the `error` of the first of them.
-inline std::vector<std::string> on_all_ranks(const Team& team,
+TQ_API std::vector<std::string> on_all_ranks(const Team& team,
                                              const std::function<std::string()>& f);
 
-inline std::vector<std::string> on_all_ranks(const Team& team,
-                                             const std::function<std::string()>& f) {
-  std::string mine;
-  bool has_failed = true;
-  errc code = errc::io_failure;
-  try {
-    mine = f();
-    has_failed = false;
-  } catch (const error& e) {
-    code = e.code();
-    mine = e.what();
-  } catch (const std::bad_alloc&) {
-    mine = "not enough memory";
-  } catch (const std::exception& e) {
-    mine = e.what();
-  }
-  const std::vector<std::string> codes =
-      team.gather(has_failed ? std::to_string(static_cast<int>(code)) : std::string());
-  std::vector<std::string> all = team.gather(mine);
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (!codes[rank].empty()) raise(static_cast<errc>(std::stoi(codes[rank])), all[rank]);
-  return all;
-}
-
 }  // namespace tq::store
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/team.ipp>
+#endif

@@ -2,12 +2,11 @@
 #pragma once
 // GgufCursor: reads the header of a GGUF file front to back.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/gguf_value.hpp>
 #include <tq/error.hpp>
 #include <tq/files/byte_source.hpp>
-#include <tq/files/failure.hpp>
 #include <tq/files/little_endian.hpp>
-#include <tq/files/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,14 +33,9 @@ class GgufCursor {
   // The subject of later messages, such as a key.
   void set_item(std::string item) { item_ = std::move(item); }
 
-  [[noreturn]] void refuse(std::string_view expected, std::string_view got) const {
-    refuse_at(item_start_, expected, got);
-  }
-  [[noreturn]] void refuse_at(std::uint64_t offset, std::string_view expected,
-                              std::string_view got) const {
-    fail(errc::malformed, "tq::io::GgufReader", source_->name(), item_,
-         expected_got(expected, got) + ", at offset " + std::to_string(offset));
-  }
+  [[noreturn]] TQ_API void refuse(std::string_view expected, std::string_view got) const;
+  [[noreturn]] TQ_API void refuse_at(std::uint64_t offset, std::string_view expected,
+                                     std::string_view got) const;
 
   template <class T>
   [[nodiscard]] T number(std::string_view what) {
@@ -53,40 +47,14 @@ class GgufCursor {
   }
 
   // A count of things that take at least `least` bytes each.
-  [[nodiscard]] std::uint64_t count(std::string_view what, std::uint64_t least) {
-    const auto n = number<std::uint64_t>(what);
-    if (n > left() / least)
-      refuse("at most " + std::to_string(left() / least) + " " + std::string(what) +
-                 ", as the rest of the file can hold",
-             std::to_string(n));
-    return n;
-  }
+  [[nodiscard]] TQ_API std::uint64_t count(std::string_view what, std::uint64_t least);
 
-  [[nodiscard]] std::string text(std::string_view what) {
-    const std::uint64_t length = count("bytes of " + std::string(what), 1), start = item_start_;
-    std::string out(static_cast<std::size_t>(length), '\0');
-    bytes(what, std::as_writable_bytes(std::span<char>(out)));
-    item_start_ = start;
-    if (!is_utf8(out)) refuse("UTF-8 in " + std::string(what), shown(out));
-    return out;
-  }
+  [[nodiscard]] TQ_API std::string text(std::string_view what);
 
   // The number of a type of values.
-  [[nodiscard]] std::size_t value_type() {
-    const auto type = number<std::uint32_t>("a type of value");
-    if (type >= gguf_value_types.size()) refuse("a type of value up to 12", std::to_string(type));
-    return type;
-  }
+  [[nodiscard]] TQ_API std::size_t value_type();
 
-  [[nodiscard]] GgufValue value() {
-    const std::size_t type = value_type();
-    GgufValue out;
-    emplace_at(out, type, [&]<class T>(T& held) {
-      if constexpr (std::is_same_v<T, GgufArray>) held = array();
-      else held = element<T>();
-    });
-    return out;
-  }
+  [[nodiscard]] TQ_API GgufValue value();
 
  private:
   // Makes the alternative of that place, and calls f(it).
@@ -109,39 +77,10 @@ class GgufCursor {
     }
   }
 
-  [[nodiscard]] GgufArray array() {
-    const std::size_t type = value_type();
-    if (type == gguf_array_type) refuse("an array of numbers, bools or strings", "one of arrays");
-    const std::uint64_t size = count("elements of an array", gguf_value_bytes[type]);
-    GgufArray out;
-    emplace_at(out, type, [&]<class V>(V& values) {
-      if constexpr (!std::is_same_v<V, std::monostate>) {
-        values.reserve(static_cast<std::size_t>(size));
-        for (std::uint64_t i = 0; i < size; ++i)
-          values.push_back(element<typename V::value_type>());
-      }
-    });
-    return out;
-  }
+  [[nodiscard]] TQ_API GgufArray array();
 
-  void bytes(std::string_view what, std::span<std::byte> out) {
-    if (out.size() > left())
-      refuse_at(offset_, std::to_string(out.size()) + " bytes of " + std::string(what),
-                std::to_string(left()) + " (the file ends before: is it cut off?)");
-    if (out.size() >= window_.size()) {
-      source_->read(offset_, out);
-    } else {
-      if (offset_ < window_start_ || offset_ + out.size() > window_start_ + window_used_) refill();
-      std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(offset_ - window_start_),
-                  out.size(), out.begin());
-    }
-    offset_ += out.size();
-  }
-  void refill() {
-    window_start_ = offset_;
-    window_used_ = static_cast<std::size_t>(std::min<std::uint64_t>(window_.size(), left()));
-    source_->read(offset_, std::span(window_).first(window_used_));
-  }
+  TQ_API void bytes(std::string_view what, std::span<std::byte> out);
+  TQ_API void refill();
 
   const ByteSource* source_;
   std::uint64_t offset_ = 0, item_start_ = 0, window_start_ = 0;
@@ -152,3 +91,7 @@ class GgufCursor {
 };
 
 }  // namespace tq::io::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/containers/detail/gguf_cursor.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // ExpressionMatcher: whether a text, or a part of it, matches a regular expression.
 
+#include <tq/bodies.hpp>
 #include <tq/model/detail/expression_program.hpp>
 
 #include <cstddef>
@@ -16,36 +17,12 @@ namespace tq::detail {
 class ExpressionMatcher {
  public:
   /// Both outlive this.
-  ExpressionMatcher(const ExpressionProgram& program, std::string_view text)
-      : program_(program), text_(text), visited_(program.steps().size()) {
-    for (const std::uint32_t entry : program.ahead()) {
-      std::vector<bool> places(text.size() + 1);
-      for_each_place(entry, true, [&](std::size_t place, bool is_match) {
-        places[place] = is_match;
-        return true;
-      });
-      ahead_.push_back(std::move(places));
-    }
-  }
+  TQ_API ExpressionMatcher(const ExpressionProgram& program, std::string_view text);
 
   /// True if the whole text matches.
-  [[nodiscard]] bool whole() {
-    bool found = false;
-    for_each_place(program_.begin(), false, [&](std::size_t place, bool is_match) {
-      found = is_match && place == 0;
-      return true;
-    });
-    return found;
-  }
+  [[nodiscard]] TQ_API bool whole();
   /// True if a part of the text matches.
-  [[nodiscard]] bool part() {
-    bool found = false;
-    for_each_place(program_.begin(), true, [&](std::size_t, bool is_match) {
-      found = is_match;
-      return !found;
-    });
-    return found;
-  }
+  [[nodiscard]] TQ_API bool part();
   /// Steps visited so far.
   [[nodiscard]] std::uint64_t visits() const noexcept { return visits_; }
 
@@ -66,46 +43,11 @@ class ExpressionMatcher {
 
   // Follows the steps of `now`, which it empties, at a place as far as they take no byte; `then`
   // gets those behind a byte. Returns whether a match is there.
-  bool follow(std::size_t place, std::vector<std::uint32_t>& now,
-              std::vector<std::uint32_t>& then) {
-    ++round_;
-    bool is_match = false;
-    while (!now.empty()) {
-      const std::uint32_t number = now.back();
-      now.pop_back();
-      if (visited_[number] == round_) continue;
-      visited_[number] = round_;
-      ++visits_;
-      const ExpressionStep& step = program_.steps()[number];
-      if (step.kind == StepKind::match) {
-        is_match = true;
-      } else if (step.kind == StepKind::byte) {
-        if (place != 0 &&
-            program_.sets()[step.argument].test(static_cast<unsigned char>(text_[place - 1])))
-          then.push_back(step.next);
-      } else if (holds(step, place)) {
-        now.push_back(step.next);
-        if (step.kind == StepKind::either) now.push_back(step.argument);
-      }
-    }
-    return is_match;
-  }
+  TQ_API bool follow(std::size_t place, std::vector<std::uint32_t>& now,
+                     std::vector<std::uint32_t>& then);
 
-  [[nodiscard]] bool holds(const ExpressionStep& step, std::size_t place) const {
-    switch (step.kind) {
-      case StepKind::begin: return place == 0;
-      case StepKind::end: return place == text_.size();
-      case StepKind::word_edge: return is_word_edge(place);
-      case StepKind::no_word_edge: return !is_word_edge(place);
-      case StepKind::ahead: return ahead_[step.argument][place];
-      case StepKind::not_ahead: return !ahead_[step.argument][place];
-      default: return true;
-    }
-  }
-  [[nodiscard]] bool is_word_edge(std::size_t place) const {
-    const bool is_behind_word = place != 0 && is_word_byte(text_[place - 1]);
-    return is_behind_word != (place != text_.size() && is_word_byte(text_[place]));
-  }
+  [[nodiscard]] TQ_API bool holds(const ExpressionStep& step, std::size_t place) const;
+  [[nodiscard]] TQ_API bool is_word_edge(std::size_t place) const;
 
   const ExpressionProgram& program_;
   std::string_view text_;
@@ -115,3 +57,7 @@ class ExpressionMatcher {
 };
 
 }  // namespace tq::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/detail/expression_matcher.ipp>
+#endif

@@ -2,15 +2,13 @@
 #pragma once
 // ExpressionSyntax: a regular expression as a tree, and how large its program will be.
 
-#include <tq/error.hpp>
+#include <tq/bodies.hpp>
 #include <tq/model/detail/expression_bytes.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tq::detail {
@@ -54,63 +52,21 @@ class ExpressionSyntax {
   /// Steps of the programs of what is looked for ahead, which repetitions share.
   [[nodiscard]] std::size_t ahead_steps() const noexcept { return ahead_steps_; }
 
-  [[nodiscard]] std::size_t add(SyntaxKind kind) {
-    return append({.kind = kind, .steps = kind == SyntaxKind::nothing ? std::size_t{0} : 1});
-  }
-  [[nodiscard]] std::size_t add_bytes(const ByteSet& set) {
-    const auto same = std::find(sets_.begin(), sets_.end(), set);
-    const auto number = static_cast<std::size_t>(same - sets_.begin());
-    if (same == sets_.end()) sets_.push_back(set);
-    return append({.kind = SyntaxKind::bytes, .set = number, .steps = 1});
-  }
+  [[nodiscard]] TQ_API std::size_t add(SyntaxKind kind);
+  [[nodiscard]] TQ_API std::size_t add_bytes(const ByteSet& set);
   /// A sequence or a choice; of a single part that part.
-  [[nodiscard]] std::size_t add_list(SyntaxKind kind, std::vector<std::size_t> parts) {
-    if (parts.size() == 1) return parts.front();
-    std::size_t steps = kind == SyntaxKind::choice ? parts.size() - 1 : 0;
-    for (const std::size_t part : parts) steps += nodes_[part].steps;
-    return append({.kind = kind, .parts = std::move(parts), .steps = steps});
-  }
-  [[nodiscard]] std::size_t add_repeat(std::size_t part, std::size_t least, std::size_t most) {
-    const std::size_t once = nodes_[part].steps;
-    // A part without steps matches the empty text however often it is repeated.
-    if (once == 0) return part;
-    const std::size_t more = most == no_limit ? once + 1 : (most - least) * (once + 1);
-    return append({.kind = SyntaxKind::repeat,
-                   .least = least,
-                   .most = most,
-                   .parts = {part},
-                   .steps = least * once + more});
-  }
-  [[nodiscard]] std::size_t add_ahead(SyntaxKind kind, std::size_t part) {
-    ahead_steps_ += nodes_[part].steps + 1;
-    return append({.kind = kind, .parts = {part}, .steps = 1});
-  }
+  [[nodiscard]] TQ_API std::size_t add_list(SyntaxKind kind, std::vector<std::size_t> parts);
+  [[nodiscard]] TQ_API std::size_t add_repeat(std::size_t part, std::size_t least,
+                                              std::size_t most);
+  [[nodiscard]] TQ_API std::size_t add_ahead(SyntaxKind kind, std::size_t part);
 
   /// Raises `errc::bad_argument` for what is at a byte of the text.
-  [[noreturn]] void refuse(std::size_t byte, const std::string& expected,
-                           const std::string& got) const {
-    raise_text(errc::bad_argument,
-               {"expected a regular expression (\".*\" is any text), got ", in_quotes(text_),
-                ": byte ", byte + 1, ": expected ", expected, ", got ", got});
-  }
+  [[noreturn]] TQ_API void refuse(std::size_t byte, const std::string& expected,
+                                  const std::string& got) const;
 
  private:
-  std::size_t append(SyntaxNode node) {
-    for (const std::size_t part : node.parts)
-      node.depth = std::max(node.depth, nodes_[part].depth + 1);
-    if (node.steps + ahead_steps_ > most_steps)
-      refuse_size("counts that make it at most " + std::to_string(most_steps) + " steps long",
-                  std::to_string(node.steps + ahead_steps_));
-    if (node.depth > most_depth)
-      refuse_size("repetitions and groups nested at most " + std::to_string(most_depth) + " deep",
-                  "deeper ones");
-    nodes_.push_back(std::move(node));
-    return nodes_.size() - 1;
-  }
-  [[noreturn]] void refuse_size(const std::string& expected, const std::string& got) const {
-    raise_text(errc::bad_argument, {"expected a smaller regular expression than ", in_quotes(text_),
-                                    ": expected ", expected, ", got ", got});
-  }
+  TQ_API std::size_t append(SyntaxNode node);
+  [[noreturn]] TQ_API void refuse_size(const std::string& expected, const std::string& got) const;
 
   std::string_view text_;
   std::vector<SyntaxNode> nodes_;
@@ -119,3 +75,7 @@ class ExpressionSyntax {
 };
 
 }  // namespace tq::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/model/detail/expression_syntax.ipp>
+#endif
