@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Named tensors are quantized as a JSON configuration says, and go to a file.
 #include <tq/json/quant_config_json.hpp>
+#include <tq/model/guess_node_kind.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/store/save.hpp>
 #include <tq/tq.hpp>

@@ -197,40 +197,20 @@ TQ_API void require_algorithm(const std::string& place, QuantMode mode,
 /// True where `config` asks for an algorithm other than rounding to nearest.
 [[nodiscard]] TQ_API bool has_algorithms(const QuantConfig& config);
 
+namespace detail {
+
+// `validate_spec`: `validate_encoding` of the types of a program.
+TQ_API void validate_config(const QuantConfig& config, std::string_view path,
+                            void (*validate_spec)(const QuantSpec&));
+
+}  // namespace detail
+
 /// Checks what can be checked without a model: schemes, and whether observer, calibrator and mode
 /// go together. `path` names the configuration in messages, which say where in it the fault is.
 /// Throws: as `validate_encoding`; `errc::unknown_name`; `errc::bad_argument`.
 template <class Types = all_elements, class ScaleTypes = all_scales>
 void validate(const QuantConfig& config, std::string_view path = "config") {
-  const std::string in = std::string(path) + ": ";
-  const NodeDecision base{
-      config.scheme, config.observer, config.calibrator, config.minimum_samples, {}, {}};
-  detail::at_place(in + "default", [&] { validate_encoding<Types, ScaleTypes>(config.scheme); });
-  detail::require_calibration(in + "calibrator", in + "default", config, base);
-  detail::require_algorithm(in + "algorithm", config.mode, config.algorithm);
-  std::map<std::string, std::size_t> skipped;  // names, with where each is first
-  for (std::size_t i = 0; i < config.skip.size(); ++i)
-    if (config.skip[i].is_name()) skipped.emplace(config.skip[i].text(), i);
-  for (std::size_t i = 0; i < config.nodes.size(); ++i) {
-    const NodeRule& rule = config.nodes[i];
-    const std::string place = in + detail::place_in("nodes", i);
-    if (rule.scheme)
-      detail::at_place(place + ".scheme",
-                       [&] { validate_encoding<Types, ScaleTypes>(*rule.scheme); });
-    if (rule.scheme && rule.which.is_name())
-      if (const auto found = skipped.find(rule.which.text()); found != skipped.end())
-        detail::raise_text(
-            errc::bad_argument,
-            {place, ".name: expected a node that skip does not name, got ",
-             detail::in_quotes(found->first), " of ", detail::place_in("skip", found->second)});
-    if (rule.algorithm)
-      detail::require_algorithm(place + ".algorithm", config.mode, *rule.algorithm);
-    NodeDecision decision = base;
-    detail::apply_rule(rule, i, decision);
-    const bool says_how = !rule.observer.empty() || !rule.calibrator.empty();
-    detail::require_calibration(place + (says_how ? ".calibrator" : ".scheme"), place + ".scheme",
-                                config, decision);
-  }
+  detail::validate_config(config, path, &validate_encoding<Types, ScaleTypes>);
 }
 
 /// Checks that every name and every pattern of `config` matches one of these names. Kinds need not.

@@ -210,4 +210,37 @@ TQ_API void require_matches(const QuantConfig& config, const std::vector<std::st
   for (std::size_t i = 0; i < config.nodes.size(); ++i) require(config.nodes[i].which, "nodes", i);
 }
 
+namespace detail {
+
+TQ_API void validate_config(const QuantConfig& config, std::string_view path,
+                            void (*validate_spec)(const QuantSpec&)) {
+  const std::string in = std::string(path) + ": ";
+  const NodeDecision base{
+      config.scheme, config.observer, config.calibrator, config.minimum_samples, {}, {}};
+  at_place(in + "default", [&] { validate_spec(config.scheme); });
+  require_calibration(in + "calibrator", in + "default", config, base);
+  require_algorithm(in + "algorithm", config.mode, config.algorithm);
+  std::map<std::string, std::size_t> skipped;  // names, with where each is first
+  for (std::size_t i = 0; i < config.skip.size(); ++i)
+    if (config.skip[i].is_name()) skipped.emplace(config.skip[i].text(), i);
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) {
+    const NodeRule& rule = config.nodes[i];
+    const std::string place = in + place_in("nodes", i);
+    if (rule.scheme) at_place(place + ".scheme", [&] { validate_spec(*rule.scheme); });
+    if (rule.scheme && rule.which.is_name())
+      if (const auto found = skipped.find(rule.which.text()); found != skipped.end())
+        raise_text(errc::bad_argument,
+                   {place, ".name: expected a node that skip does not name, got ",
+                    in_quotes(found->first), " of ", place_in("skip", found->second)});
+    if (rule.algorithm) require_algorithm(place + ".algorithm", config.mode, *rule.algorithm);
+    NodeDecision decision = base;
+    apply_rule(rule, i, decision);
+    const bool says_how = !rule.observer.empty() || !rule.calibrator.empty();
+    require_calibration(place + (says_how ? ".calibrator" : ".scheme"), place + ".scheme", config,
+                        decision);
+  }
+}
+
+}  // namespace detail
+
 }  // namespace tq

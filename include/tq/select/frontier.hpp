@@ -83,16 +83,16 @@ class SelectionFrontier {
 
   /// The selection of least error, and of those the one of fewest bytes. Throws:
   /// `errc::bad_argument` where none is within the limits; the text names what can be reached.
-  [[nodiscard]] SelectionResult least_error(const SelectionLimits& limits = {}) const;
+  [[nodiscard]] TQ_API SelectionResult least_error(const SelectionLimits& limits = {}) const;
   /// The one of fewest bytes, and of those the one of least error. Throws: as `least_error`.
-  [[nodiscard]] SelectionResult fewest_bytes(const SelectionLimits& limits = {}) const;
+  [[nodiscard]] TQ_API SelectionResult fewest_bytes(const SelectionLimits& limits = {}) const;
   /// The one that takes least time, and of those the one of least error. Throws: as `least_error`.
-  [[nodiscard]] SelectionResult fewest_seconds(const SelectionLimits& limits = {}) const;
+  [[nodiscard]] TQ_API SelectionResult fewest_seconds(const SelectionLimits& limits = {}) const;
   /// The one where bytes, error and seconds, each in parts of its range among the selections within
   /// the limits, have the least sum: the knee of the frontier. Its bound is that of the error of
   /// selections within the limits that take no more bytes, whatever their seconds: it is optimal
   /// where none of these has less error. Throws: as `least_error`.
-  [[nodiscard]] SelectionResult balanced(const SelectionLimits& limits = {}) const;
+  [[nodiscard]] TQ_API SelectionResult balanced(const SelectionLimits& limits = {}) const;
 
  private:
   using State = detail::SelectionState;

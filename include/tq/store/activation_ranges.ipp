@@ -40,7 +40,7 @@ TQ_API ActivationRanges ActivationRanges::of_activations(const std::vector<std::
   return ActivationRanges(std::move(all));
 }
 
-TQ_API Map::const_iterator ActivationRanges::find(const std::string& module) const {
+TQ_API auto ActivationRanges::find(const std::string& module) const -> Map::const_iterator {
   const auto found = all_.find(module + ".weight");
   return found != all_.end() ? found : all_.find(module);
 }

@@ -2,24 +2,25 @@
 #pragma once
 // save: quantized and plain tensors into one file.
 
+#include <tq/bodies.hpp>
 #include <tq/containers/safetensors_header.hpp>
-#include <tq/containers/safetensors_writer.hpp>
-#include <tq/containers/tensor.hpp>
-#include <tq/error.hpp>
-#include <tq/files/failure.hpp>
+#include <tq/core/element_lists.hpp>
 #include <tq/scheme/type_list.hpp>
-#include <tq/store/description.hpp>
-#include <tq/store/detail/save_plan.hpp>
-#include <tq/store/error_context.hpp>
+#include <tq/store/detail/check_encoded.hpp>
 #include <tq/store/saved_tensor.hpp>
 
-#include <cstddef>
 #include <filesystem>
 #include <initializer_list>
 #include <span>
-#include <string>
 
 namespace tq {
+
+namespace store::detail {
+
+TQ_API void save(const std::filesystem::path& path, std::span<const SavedTensor> tensors,
+                 const io::Metadata& metadata, CheckEncoded check);
+
+}  // namespace store::detail
 
 /// Writes tensors to a .safetensors file: the file that `tq quantize` writes of the same tensors,
 /// byte for byte (docs/file-format.md). All of it is written, or nothing: a file that was there
@@ -34,22 +35,7 @@ namespace tq {
 template <class Types = all_elements, class ScaleTypes = all_scales>
 void save(const std::filesystem::path& path, std::span<const SavedTensor> tensors,
           const io::Metadata& metadata = {}) {
-  const auto refuse = [&](const std::string& text) {
-    detail::raise_text(errc::bad_argument, {"tq::save: ", path.string(), ": ", text});
-  };
-  if (path.extension() != ".safetensors")
-    refuse("expected a name ending in .safetensors, got " + io::shown(path.filename().string()));
-  if (metadata.contains(store::metadata_key))
-    refuse("expected metadata without the pair \"tq\", which describes the tensors, got one");
-  store::detail::SavePlan plan(tensors);
-  store::detail::in_context([&] { return "tq::save: " + path.string(); },
-                            [&] { plan.check<Types, ScaleTypes>(); });
-  io::Metadata pairs = metadata;
-  pairs[store::metadata_key] = plan.description();
-  io::SafetensorsWriter writer(path, plan.declarations(), pairs);
-  for (const io::TensorInfo& t : writer.order())
-    plan.write(t.name, [&](std::span<const std::byte> bytes) { writer.append(t.name, bytes); });
-  writer.finish();
+  store::detail::save(path, tensors, metadata, &store::detail::check_encoded<Types, ScaleTypes>);
 }
 template <class Types = all_elements, class ScaleTypes = all_scales>
 void save(const std::filesystem::path& path, std::initializer_list<SavedTensor> tensors,
@@ -58,3 +44,7 @@ void save(const std::filesystem::path& path, std::initializer_list<SavedTensor> 
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/save.ipp>
+#endif

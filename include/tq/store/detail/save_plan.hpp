@@ -9,6 +9,7 @@
 #include <tq/files/failure.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/store/description.hpp>
+#include <tq/store/detail/check_encoded.hpp>
 #include <tq/store/detail/used_codes.hpp>
 #include <tq/store/error_context.hpp>
 #include <tq/store/part_bytes.hpp>
@@ -32,17 +33,13 @@
 namespace tq::store::detail {
 
 // Throws unless the parts of a quantized tensor are those that its scheme promises a reader.
-template <class Types, class ScaleTypes>
-void require_whole(const SavedTensor& tensor, const Encoding& encoding) {
+inline void require_whole(const SavedTensor& tensor, const Encoding& encoding, CheckEncoded check) {
   const EncodedTensor& scheme = tensor.scheme();
   const io::DType dtype = tensor.stored().dtype;
   if (!is_quantizable(dtype))
     tq::detail::raise_expected(errc::bad_argument, "", {"a dtype of F64, F32, F16, BF16 or float8"},
                                {to_string(dtype)});
-  validate_encoding<Types, ScaleTypes>(scheme.spec);
-  tq::detail::require_count("bytes of codes", encoding.layout.code_bytes, tensor.bytes().size(),
-                            scheme);
-  tq::detail::require_parameters<Types, ScaleTypes>(scheme, encoding.layout);
+  check(scheme, encoding.layout, tensor.bytes().size());
   require_used_codes(tensor.bytes(), scheme, encoding.layout);
 }
 
@@ -61,8 +58,7 @@ class SavePlan {
  public:
   explicit SavePlan(std::span<const SavedTensor> tensors) : tensors_(tensors) {}
 
-  template <class Types, class ScaleTypes>
-  void check() {
+  void check(CheckEncoded check_encoded) {
     std::unordered_set<std::string_view> names;
     for (const SavedTensor& t : tensors_)
       naming(t.name(), [&] {
@@ -70,7 +66,7 @@ class SavePlan {
           raise(errc::bad_argument, "expected a name used once, in UTF-8, other than __metadata__");
         if (!t.is_quantized()) require_plain(t);
         encodings_.push_back(t.is_quantized() ? encoding_for(t) : nullptr);
-        if (t.is_quantized()) require_whole<Types, ScaleTypes>(t, *encodings_.back());
+        if (t.is_quantized()) require_whole(t, *encodings_.back(), check_encoded);
       });
     pool_small(names);
     declare();
