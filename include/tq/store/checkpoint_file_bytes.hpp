@@ -4,12 +4,11 @@
 
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/store/checkpoint_options.hpp>
-#include <tq/store/detail/any_format.hpp>
+#include <tq/store/detail/erased_format.hpp>
 #include <tq/store/detail/planned_sizes.hpp>
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 
 namespace tq {
 
@@ -19,8 +18,7 @@ namespace tq {
 template <io::WritableFormat F>
 [[nodiscard]] std::uint64_t checkpoint_file_bytes(const std::filesystem::path& in, const F& format,
                                                   const CheckpointOptions& options = {}) {
-  const store::detail::PlannedSizes sizes(in, options);
-  return sizes.bytes_of(sizes.plan(std::make_shared<const store::detail::ErasedFormat<F>>(format)));
+  return store::detail::PlannedSizes(in, options).bytes_of(store::detail::erased(format));
 }
 
 }  // namespace tq

@@ -6,13 +6,11 @@
 #include <tq/error.hpp>
 #include <tq/select/precision_selector.hpp>
 #include <tq/store/checkpoint_options.hpp>
-#include <tq/store/detail/any_format.hpp>
-#include <tq/store/detail/checkpoint_plan.hpp>
+#include <tq/store/detail/erased_format.hpp>
 #include <tq/store/detail/planned_sizes.hpp>
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,17 +42,14 @@ class CheckpointSizes {
   /// not load. Throws: as `write_checkpoint` before it writes.
   [[nodiscard]] std::uint64_t operator()(const PrecisionSelection& selection) const {
     const std::shared_ptr<const store::detail::AnyFormat> format = format_of(selection);
-    if (!format) return model_.as_it_is();
-    const store::detail::CheckpointPlan plan = model_.plan(format);
-    return model_.engine_limit(plan).empty() ? model_.bytes_of(plan)
-                                             : std::numeric_limits<std::uint64_t>::max();
+    return format ? model_.loaded_bytes_of(format) : model_.as_it_is();
   }
 
   /// The reason why the engine of the options does not load the mixture of a selection, or empty.
   /// Throws: as `write_checkpoint` before it writes.
   [[nodiscard]] std::string problem(const PrecisionSelection& selection) const {
     const std::shared_ptr<const store::detail::AnyFormat> format = format_of(selection);
-    return format ? model_.engine_limit(model_.plan(format)) : std::string();
+    return format ? model_.engine_limit(format) : std::string();
   }
 
  private:
@@ -64,7 +59,7 @@ class CheckpointSizes {
     using Mixture = format::mixture<F>;
     Mixture chosen = mixture(selection);
     if (chosen.layers.empty()) return nullptr;
-    return std::make_shared<const store::detail::ErasedFormat<Mixture>>(std::move(chosen));
+    return store::detail::erased(chosen);
   }
   [[nodiscard]] const F& scheme_of(const SelectedPrecision& layer) const {
     const auto found = schemes_.find(layer.choice.scheme);

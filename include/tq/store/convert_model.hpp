@@ -2,15 +2,12 @@
 #pragma once
 // convert_model: a whole model with its weights in fewer bits.
 
-#include <tq/json/quant_config_json.hpp>
+#include <tq/bodies.hpp>
 #include <tq/model/quant_config.hpp>
 #include <tq/scheme/quant_spec.hpp>
-#include <tq/scheme/type_list.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/convert_options.hpp>
-#include <tq/store/detail/convert.hpp>
-#include <tq/store/missing_file.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>
 
@@ -33,38 +30,27 @@ namespace tq {
 /// that match nothing, and an existing output, unless `overwrite`; `errc::unsupported` and
 /// `errc::not_finite`, naming the tensor; `errc::malformed`; `errc::io_failure`.
 template <class Model = StoredModel>
-ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
-                               const QuantSpec& spec, const ConvertOptions& options = {}) {
-  store::detail::SchemeSource source;
-  source.spec = spec;
-  source.algorithm = options.algorithm;
-  return store::detail::convert<Model>(in.string(), out.string(), source, options);
-}
+TQ_API ConversionReport convert_model(const std::filesystem::path& in,
+                                      const std::filesystem::path& out, const QuantSpec& spec,
+                                      const ConvertOptions& options = {});
 
 /// The same with a scheme for each tensor. Throws: also `errc::bad_argument` for a name or a
 /// pattern of the configuration that no tensor has.
 template <class Model = StoredModel>
-ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
-                               const QuantConfig& config, const ConvertOptions& options = {}) {
-  store::detail::SchemeSource source;
-  source.read_config = [&] { return config; };
-  source.label = "config";
-  return store::detail::convert<Model>(in.string(), out.string(), source, options);
-}
+TQ_API ConversionReport convert_model(const std::filesystem::path& in,
+                                      const std::filesystem::path& out, const QuantConfig& config,
+                                      const ConvertOptions& options = {});
 
 /// The same with a configuration that is read from a JSON file. Throws: also as
 /// `io::read_quant_config`.
 template <class Model = StoredModel>
-ConversionReport convert_model(const std::filesystem::path& in, const std::filesystem::path& out,
-                               const std::filesystem::path& config_file,
-                               const ConvertOptions& options = {}) {
-  store::detail::SchemeSource source;
-  source.read_config = [&] {
-    store::require_there(config_file);
-    return io::read_quant_config<all_elements, all_scales>(config_file);
-  };
-  source.label = source.file = config_file.string();
-  return store::detail::convert<Model>(in.string(), out.string(), source, options);
-}
+TQ_API ConversionReport convert_model(const std::filesystem::path& in,
+                                      const std::filesystem::path& out,
+                                      const std::filesystem::path& config_file,
+                                      const ConvertOptions& options = {});
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/convert_model.ipp>
+#endif

@@ -2,10 +2,10 @@
 #pragma once
 // dequantize_model: a quantized model in the types that it had.
 
+#include <tq/bodies.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/convert_options.hpp>
-#include <tq/store/detail/convert.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>
 
@@ -17,9 +17,12 @@ namespace tq {
 /// it has no others. Throws: as `convert_model`; `errc::bad_argument` for another model that nobody
 /// quantized; `errc::unsupported` for weights that cannot be read, unless `skip_unreadable`.
 template <class Model = StoredModel>
-ConversionReport dequantize_model(const std::filesystem::path& in, const std::filesystem::path& out,
-                                  const ConvertOptions& options = {}) {
-  return store::detail::deconvert<Model>(in.string(), out.string(), options);
-}
+TQ_API ConversionReport dequantize_model(const std::filesystem::path& in,
+                                         const std::filesystem::path& out,
+                                         const ConvertOptions& options = {});
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/dequantize_model.ipp>
+#endif

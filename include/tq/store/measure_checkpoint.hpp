@@ -2,22 +2,28 @@
 #pragma once
 // measure_checkpoint: what the linear layers of a model cost and lose in schemes of a format.
 
-#include <tq/checkpoints/model_layer.hpp>
+#include <tq/bodies.hpp>
 #include <tq/checkpoints/writable_format.hpp>
-#include <tq/select/precision_model.hpp>
+#include <tq/store/checkpoint_measurement.hpp>
 #include <tq/store/checkpoint_options.hpp>
-#include <tq/store/detail/any_format.hpp>
-#include <tq/store/detail/measure_checkpoint.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/detail/named_format.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace tq {
+
+namespace store::detail {
+
+template <class Model>
+[[nodiscard]] TQ_API CheckpointMeasurement
+measure_checkpoint(const std::filesystem::path& in, const std::vector<NamedFormat>& schemes,
+                   const CheckpointOptions& options, LayerErrors errors);
+
+}  // namespace store::detail
 
 /// Measures the linear layers of a model in the schemes of a format, as engines decode them, for a
 /// `PrecisionSelector`: every layer is a node, and layers that engines fuse are tied. `in` and
@@ -53,3 +59,7 @@ template <class Model = StoredModel, io::WritableFormat F>
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/measure_checkpoint.ipp>
+#endif

@@ -2,11 +2,11 @@
 #pragma once
 // measure_gguf: what the weights of a model cost and lose in the types of GGUF files.
 
+#include <tq/bodies.hpp>
 #include <tq/layouts/gguf/type.hpp>
-#include <tq/store/detail/measure_gguf.hpp>
 #include <tq/store/gguf_measurement.hpp>
 #include <tq/store/gguf_options.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>
 #include <vector>
@@ -31,20 +31,19 @@ namespace tq {
 /// for each of `options.jobs`, and no number depends on these. Throws: `errc::bad_argument` for
 /// types that no weight can get or that are there twice; else as `write_gguf`.
 template <class Model = StoredModel>
-[[nodiscard]] GgufMeasurement measure_gguf(const std::filesystem::path& in,
-                                           const std::vector<layouts::gguf::Type>& types = {},
-                                           const GgufOptions& options = {}) {
-  return store::detail::measure_gguf<Model>(in, types, options,
-                                            store::detail::GgufErrors::measured);
-}
+[[nodiscard]] TQ_API GgufMeasurement
+measure_gguf(const std::filesystem::path& in, const std::vector<layouts::gguf::Type>& types = {},
+             const GgufOptions& options = {});
 
 /// The candidates of `measure_gguf` with errors of 0, without reading a weight: the bytes between
 /// which a size can be. Throws: as `measure_gguf`.
 template <class Model = StoredModel>
-[[nodiscard]] GgufMeasurement gguf_candidates(const std::filesystem::path& in,
-                                              const std::vector<layouts::gguf::Type>& types = {},
-                                              const GgufOptions& options = {}) {
-  return store::detail::measure_gguf<Model>(in, types, options, store::detail::GgufErrors::none);
-}
+[[nodiscard]] TQ_API GgufMeasurement
+gguf_candidates(const std::filesystem::path& in, const std::vector<layouts::gguf::Type>& types = {},
+                const GgufOptions& options = {});
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/measure_gguf.ipp>
+#endif

@@ -2,17 +2,26 @@
 #pragma once
 // write_checkpoint: a whole model in the format of another program, as engines load it.
 
+#include <tq/bodies.hpp>
 #include <tq/checkpoints/writable_format.hpp>
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>
-#include <tq/store/detail/any_format.hpp>
-#include <tq/store/detail/write_checkpoint.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/detail/erased_format.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>
 #include <memory>
 
 namespace tq {
+
+namespace store::detail {
+
+template <class Model>
+[[nodiscard]] TQ_API CheckpointReport
+write_checkpoint(const std::filesystem::path& out, const std::filesystem::path& in,
+                 const std::shared_ptr<const AnyFormat>& format, const CheckpointOptions& options);
+
+}  // namespace store::detail
 
 /// Writes a folder that vLLM, SGLang, transformers or MLX load, as `tq quantize --format` does.
 /// `in` is the folder of a model of Hugging Face: a config.json, a .safetensors file or an index
@@ -40,8 +49,11 @@ namespace tq {
 template <class Model = StoredModel, io::WritableFormat F>
 CheckpointReport write_checkpoint(const std::filesystem::path& out, const std::filesystem::path& in,
                                   const F& format, const CheckpointOptions& options = {}) {
-  return store::detail::write_checkpoint<Model>(
-      out, in, std::make_shared<const store::detail::ErasedFormat<F>>(format), options);
+  return store::detail::write_checkpoint<Model>(out, in, store::detail::erased(format), options);
 }
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/write_checkpoint.ipp>
+#endif

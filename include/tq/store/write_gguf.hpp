@@ -2,10 +2,10 @@
 #pragma once
 // write_gguf: a whole model as a GGUF file, as llama.cpp loads it.
 
-#include <tq/store/detail/write_gguf.hpp>
+#include <tq/bodies.hpp>
 #include <tq/store/gguf_options.hpp>
 #include <tq/store/gguf_report.hpp>
-#include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>
 
@@ -32,9 +32,11 @@ namespace tq {
 /// output and for parts of an unfinished run with other options; `errc::not_finite`, naming the tensor; `errc::shape_mismatch`; `errc::malformed`;
 /// `errc::io_failure`.
 template <class Model = StoredModel>
-GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::path& in,
-                      const GgufOptions& options = {}) {
-  return store::detail::write_gguf<Model>(out, in, options);
-}
+TQ_API GgufReport write_gguf(const std::filesystem::path& out, const std::filesystem::path& in,
+                             const GgufOptions& options = {});
 
 }  // namespace tq
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/write_gguf.ipp>
+#endif

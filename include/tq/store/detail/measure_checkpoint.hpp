@@ -19,6 +19,7 @@
 #include <tq/store/detail/checkpoint_plan.hpp>
 #include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/layer_writer.hpp>
+#include <tq/store/detail/named_format.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/detail/set_magnitudes.hpp>
 #include <tq/store/error_context.hpp>
@@ -39,19 +40,6 @@
 #include <vector>
 
 namespace tq::store::detail {
-
-struct NamedFormat {
-  std::string name;
-  std::shared_ptr<const AnyFormat> format;
-};
-
-template <class F>
-[[nodiscard]] std::vector<NamedFormat> named_formats(const std::map<std::string, F>& schemes) {
-  std::vector<NamedFormat> out;
-  for (const auto& [name, format] : schemes)
-    out.push_back({name, std::make_shared<const ErasedFormat<F>>(format)});
-  return out;
-}
 
 // A scheme with the layers that fit it.
 struct MeasuredFormat {
@@ -226,14 +214,10 @@ template <class Model>
   return formats;
 }
 
-// Whether errors are measured, or stay 0 and no tensor is read.
-enum class LayerErrors { measured, none };
-
 template <class Model>
-[[nodiscard]] CheckpointMeasurement measure_checkpoint(const std::filesystem::path& in,
-                                                       const std::vector<NamedFormat>& schemes,
-                                                       const CheckpointOptions& options,
-                                                       LayerErrors errors) {
+[[nodiscard]] TQ_API CheckpointMeasurement
+measure_checkpoint(const std::filesystem::path& in, const std::vector<NamedFormat>& schemes,
+                   const CheckpointOptions& options, LayerErrors errors) {
   if (options.algorithm != WeightAlgorithm{})
     tq::detail::raise_expected(errc::unsupported, "`algorithm`",
                                {"rtn, by which layers are measured"}, {options.algorithm.name});

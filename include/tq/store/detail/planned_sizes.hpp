@@ -2,17 +2,8 @@
 #pragma once
 // PlannedSizes: a model that is opened once, and the sizes of its weight files in formats.
 
-#include <tq/checkpoints/detail/transformers_limit.hpp>
-#include <tq/json/json_text.hpp>
+#include <tq/bodies.hpp>
 #include <tq/store/checkpoint_options.hpp>
-#include <tq/store/copy_reasons.hpp>
-#include <tq/store/detail/any_format.hpp>
-#include <tq/store/detail/checkpoint_folder.hpp>
-#include <tq/store/detail/checkpoint_plan.hpp>
-#include <tq/store/detail/found_layers.hpp>
-#include <tq/store/detail/left_files.hpp>
-#include <tq/store/detail/quantize_target.hpp>
-#include <tq/store/model_contents.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -21,43 +12,30 @@
 
 namespace tq::store::detail {
 
+class AnyFormat;
+
 class PlannedSizes {
  public:
-  PlannedSizes(const std::filesystem::path& in, const CheckpointOptions& options)
-      : model_(model_file(in)), options_(options) {
-    require_unquantized(model_, in.string());
-    const std::filesystem::path folder = or_here(model_.files().front().parent_path());
-    config_ =
-        io::parse_json(CheckpointFolder::read_config(folder), (folder / "config.json").string());
-  }
+  TQ_API PlannedSizes(const std::filesystem::path& in, const CheckpointOptions& options);
 
-  // The plan of write_checkpoint.
-  [[nodiscard]] CheckpointPlan plan(const std::shared_ptr<const AnyFormat>& format) const {
-    format->require_valid();
-    return plan_checkpoint(model_, config_, format, options_, is_sharded_model(model_), *found_);
-  }
-  // Bytes of the files that a plan becomes.
-  [[nodiscard]] std::uint64_t bytes_of(const CheckpointPlan& plan) const {
-    return weight_file_bytes(plan, model_);
-  }
-  // The reason why the engine of the options does not load the files of a plan, or empty.
-  [[nodiscard]] std::string engine_limit(const CheckpointPlan& plan) const {
-    if (options_.engine != "transformers") return {};
-    return io::detail::transformers_limit(plan.tensors.options.at("config"), plan.model);
-  }
+  // Bytes of the files that write_checkpoint makes.
+  [[nodiscard]] TQ_API std::uint64_t bytes_of(const std::shared_ptr<const AnyFormat>& format) const;
+  // The same; 2^64 - 1 where the engine of the options does not load them.
+  [[nodiscard]] TQ_API std::uint64_t loaded_bytes_of(
+      const std::shared_ptr<const AnyFormat>& format) const;
+  // The reason why the engine of the options does not load the files, or empty.
+  [[nodiscard]] TQ_API std::string engine_limit(
+      const std::shared_ptr<const AnyFormat>& format) const;
   // Bytes of the model's own files, without its index.
-  [[nodiscard]] std::uint64_t as_it_is() const {
-    std::uint64_t sum = 0;
-    for (const std::filesystem::path& file : model_.files())
-      if (!file.string().ends_with(index_ending)) sum += std::filesystem::file_size(file);
-    return sum;
-  }
+  [[nodiscard]] TQ_API std::uint64_t as_it_is() const;
 
  private:
-  ModelContents model_;
-  CheckpointOptions options_;
-  io::Json config_;
-  std::unique_ptr<FoundLayers> found_ = std::make_unique<FoundLayers>();
+  struct Model;
+  std::shared_ptr<const Model> model_;
 };
 
 }  // namespace tq::store::detail
+
+#ifndef TQ_FILE_LIBRARY
+#include <tq/store/detail/planned_sizes.ipp>
+#endif

@@ -109,10 +109,9 @@ inline void read_back(const QuantizeTarget& target, const CheckpointPlan& plan) 
 }
 
 template <class Model>
-[[nodiscard]] CheckpointReport write_checkpoint(const std::filesystem::path& out,
-                                                const std::filesystem::path& in,
-                                                const std::shared_ptr<const AnyFormat>& format,
-                                                const CheckpointOptions& options) {
+[[nodiscard]] TQ_API CheckpointReport
+write_checkpoint(const std::filesystem::path& out, const std::filesystem::path& in,
+                 const std::shared_ptr<const AnyFormat>& format, const CheckpointOptions& options) {
   const Team alone;
   const Team& team = options.team != nullptr ? *options.team : alone;
   format->require_valid();

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The bodies of tq/store/write_checkpoint.hpp.
+
+#include <tq/store/detail/write_checkpoint.hpp>
+#include <tq/store/stored_model.hpp>
+#include <tq/store/write_checkpoint.hpp>
+
+#ifdef TQ_FILE_BODIES
+namespace tq::store::detail {
+
+template CheckpointReport write_checkpoint<StoredModel>(const std::filesystem::path&,
+                                                        const std::filesystem::path&,
+                                                        const std::shared_ptr<const AnyFormat>&,
+                                                        const CheckpointOptions&);
+
+}  // namespace tq::store::detail
+#endif
