@@ -53,6 +53,7 @@
 #include <tq/store/saved_tensor.hpp>
 #include <tq/store/select_checkpoint.hpp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model_fwd.hpp>
 #include <tq/store/stored_parts.hpp>
 #include <tq/store/stored_tensor.hpp>
 #include <tq/store/team.hpp>

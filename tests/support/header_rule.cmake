@@ -2,7 +2,7 @@
 # does not, then report_breaches(<text>), which fails where there are some, else prints that. Where EXPECT is defined, it fails
 # unless there is exactly one breach and that one matches.
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
-file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.hpp)
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.[hi]pp)
 if(NOT files)
   message(FATAL_ERROR "${ROOT}: expected headers, got none")
 endif()

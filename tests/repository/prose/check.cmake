@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.22)
 set(patterns "")
 foreach(folder IN ITEMS include tests examples benchmarks)
-  list(APPEND patterns ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.cpp)
+  list(APPEND patterns ${ROOT}/${folder}/*.[chi]pp)
 endforeach()
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${patterns})
 if(NOT files)

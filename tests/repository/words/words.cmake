@@ -1,6 +1,6 @@
 # All headers after a file that defines words which headers of others have as macros, and after what tq includes of others,
 # which is not to be blamed for these. Building this is the test.
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tq/*.hpp)
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tq/*.[hi]pp)
 tq_filter_sources(usable targets ${headers})
 set(others "")
 set(own "")

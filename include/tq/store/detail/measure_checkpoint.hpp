@@ -19,6 +19,7 @@
 #include <tq/store/detail/checkpoint_plan.hpp>
 #include <tq/store/detail/found_layers.hpp>
 #include <tq/store/detail/layer_writer.hpp>
+#include <tq/store/detail/left_files.hpp>
 #include <tq/store/detail/named_format.hpp>
 #include <tq/store/detail/quantize_target.hpp>
 #include <tq/store/detail/set_magnitudes.hpp>
