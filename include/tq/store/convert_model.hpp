@@ -7,6 +7,7 @@
 #include <tq/scheme/quant_spec.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/convert_options.hpp>
+#include <tq/store/option_error.hpp>
 #include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>

@@ -5,6 +5,7 @@
 #include <tq/bodies.hpp>
 #include <tq/store/conversion_report.hpp>
 #include <tq/store/convert_options.hpp>
+#include <tq/store/option_error.hpp>
 #include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>

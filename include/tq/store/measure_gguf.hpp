@@ -6,6 +6,7 @@
 #include <tq/layouts/gguf/type.hpp>
 #include <tq/store/gguf_measurement.hpp>
 #include <tq/store/gguf_options.hpp>
+#include <tq/store/option_error.hpp>
 #include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>

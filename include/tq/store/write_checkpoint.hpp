@@ -7,6 +7,7 @@
 #include <tq/store/checkpoint_options.hpp>
 #include <tq/store/checkpoint_report.hpp>
 #include <tq/store/detail/erased_format.hpp>
+#include <tq/store/option_error.hpp>
 #include <tq/store/stored_model_fwd.hpp>
 
 #include <filesystem>

@@ -2,6 +2,7 @@
 // Models are converted by algorithms that know activations.
 #include <tq/ptq/encode_weights.hpp>
 #include <tq/ptq/hessian_stack.hpp>
+#include <tq/scheme/named_schemes.hpp>
 #include <tq/store/convert_model.hpp>
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>

@@ -7,6 +7,8 @@
 #include <tq/files/text_file.hpp>
 #include <tq/layouts/gguf/dequantize.hpp>
 #include <tq/select/precision_selector.hpp>
+#include <tq/store/detail/gguf_decider.hpp>
+#include <tq/store/gguf_mix.hpp>
 #include <tq/store/gguf_mix_json.hpp>
 #include <tq/store/measure_gguf.hpp>
 #include <tq/store/stored_model.hpp>

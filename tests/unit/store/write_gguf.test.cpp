@@ -8,6 +8,9 @@
 #include <tq/json/json_text.hpp>
 #include <tq/layouts/gguf/best.hpp>
 #include <tq/layouts/gguf/quantize.hpp>
+#include <tq/store/detail/gguf_decider.hpp>
+#include <tq/store/gguf_mix.hpp>
+#include <tq/store/gguf_mix_json.hpp>
 #include <tq/store/importance_file.hpp>
 #include <tq/store/stored_model.hpp>
 #include <tq/store/write_gguf.hpp>

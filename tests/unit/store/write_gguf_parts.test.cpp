@@ -2,6 +2,7 @@
 // GGUF models that are written in parts.
 #include <tq/containers/gguf_parts.hpp>
 #include <tq/containers/gguf_writer.hpp>
+#include <tq/store/detail/gguf_shards.hpp>
 #include <tq/store/stored_model.hpp>
 #include <tq/store/team.hpp>
 #include <tq/store/write_gguf.hpp>
