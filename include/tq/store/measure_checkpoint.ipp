@@ -5,6 +5,9 @@
 #include <tq/store/detail/measure_checkpoint.hpp>
 #include <tq/store/measure_checkpoint.hpp>
 #include <tq/store/stored_model.hpp>
+#ifndef TQ_FILE_BODIES
+#include <tq/store/detail/erased_format.ipp>
+#endif
 
 #ifdef TQ_FILE_BODIES
 namespace tq::store::detail {

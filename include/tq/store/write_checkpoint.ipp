@@ -5,6 +5,9 @@
 #include <tq/store/detail/write_checkpoint.hpp>
 #include <tq/store/stored_model.hpp>
 #include <tq/store/write_checkpoint.hpp>
+#ifndef TQ_FILE_BODIES
+#include <tq/store/detail/erased_format.ipp>
+#endif
 
 #ifdef TQ_FILE_BODIES
 namespace tq::store::detail {
