@@ -75,10 +75,19 @@ template <class Stored, class Value>
 }
 
 // Throws unless `scales` have values that they may have.
-TQ_API void require_values(const char* function, const auto& scales, const EncodedLayout& layout);
+void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    if (!layout.allows_scale(scales[i]))
+      raise_expected(errc::bad_scale, function, {"positive finite scales"},
+                     {scales[i], " at parameter ", i});
+}
 
 // Throws unless `zero_points` are codes.
-TQ_API void require_codes(const char* function, const auto& zero_points, CodeRange codes);
+void require_codes(const char* function, const auto& zero_points, CodeRange codes) {
+  for (std::size_t i = 0; i < zero_points.size(); ++i)
+    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
+      refuse_zero_point(function, codes, zero_points[i], i);
+}
 
 // Throws unless scales, offsets and zero points of `t` are what `layout` promises.
 template <class Types, class ScaleTypes>

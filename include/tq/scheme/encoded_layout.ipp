@@ -32,19 +32,6 @@ TQ_API void require_count(const char* what, std::size_t expected, std::size_t go
         {expected, " ", what, " for shape ", t.shape.extents(), " as ", to_string(t.spec)}, {got});
 }
 
-TQ_API void require_values(const char* function, const auto& scales, const EncodedLayout& layout) {
-  for (std::size_t i = 0; i < scales.size(); ++i)
-    if (!layout.allows_scale(scales[i]))
-      raise_expected(errc::bad_scale, function, {"positive finite scales"},
-                     {scales[i], " at parameter ", i});
-}
-
-TQ_API void require_codes(const char* function, const auto& zero_points, CodeRange codes) {
-  for (std::size_t i = 0; i < zero_points.size(); ++i)
-    if (zero_points[i] < codes.min || zero_points[i] > codes.max)
-      refuse_zero_point(function, codes, zero_points[i], i);
-}
-
 TQ_API void require_encodable(const TypeFacts& type, const QuantSpec& spec) {
   const bool by_torch =
       spec.numerics == torch_preset::name || spec.numerics == torch_2_11_preset::name;
