@@ -107,6 +107,12 @@ void require_known(const char* function, const char* what, List list, std::strin
                    {in_quotes(name), did_you_mean(name, names_of(list))});
 }
 
+// Whether offsets can be stored as scales of that name; programs list super-blocks themselves.
+[[nodiscard]] inline bool is_offset_scale(std::string_view name) noexcept {
+  return has_name(all_offset_scales{}, name) ||
+         name.find("_super_block_") != std::string_view::npos;
+}
+
 // Everything about a spec that does not depend on the types a program knows.
 inline void require_valid(const char* function, const QuantSpec& spec) {
   require_known(function, "granularity", all_granularities{}, spec.granularity);
@@ -117,7 +123,7 @@ inline void require_valid(const char* function, const QuantSpec& spec) {
     raise_expected(errc::unsupported, function,
                    {"granularity per_tensor for scale_type ", spec.scale_type},
                    {in_quotes(spec.granularity)});
-  if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
+  if (spec.symmetry == FloatOffset::name && !is_offset_scale(spec.scale_type))
     raise_expected(errc::unsupported, function,
                    {"scale_type to be one of ", known_names(all_offset_scales{}), " for symmetry ",
                     spec.symmetry},

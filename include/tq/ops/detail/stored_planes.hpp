@@ -59,6 +59,8 @@ struct reads {
     if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
       if (stride == 1 && first % DoubleQuantized::block == 0)
         return double_quantized(stored, first, n, to);
+    if constexpr (requires { stored.super_scale(first); })
+      if (stride == 1) return by_super_blocks(stored, first, n, to);
     one_by_one(stored.values(), first, n, stride, to);
   }
 
@@ -75,6 +77,16 @@ struct reads {
   static void one_by_one(const View& values, std::size_t first, std::size_t n, std::size_t stride,
                          T* to) noexcept {
     for (std::size_t i = 0; i < n; ++i) to[i] = values[first + i * stride];
+  }
+  // A float16 is decoded once for its whole numbers.
+  static void by_super_blocks(const Stored& stored, std::size_t first, std::size_t n,
+                              float* to) noexcept {
+    const auto* const codes = stored.stored().data();
+    for (std::size_t i = first; i < first + n;) {
+      const std::size_t end = std::min(first + n, (i / Stored::block + 1) * Stored::block);
+      const float d = stored.super_scale(i / Stored::block);
+      for (; i < end; ++i) *to++ = d * static_cast<float>(codes[i]);
+    }
   }
   static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
                                float* to) noexcept {
