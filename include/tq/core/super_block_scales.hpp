@@ -116,14 +116,18 @@ class Scales<SuperBlock<Code, Count>> {
       detail::raise_expected(errc::shape_mismatch, "tq::Scales",
                              {blocks, " super scales for ", stored_.size(), " scales"},
                              {super_scales_.size()});
-    for (const stored_type code : stored_)
-      if (code > Code::qmax)
-        detail::raise_expected(errc::bad_scale, "tq::Scales", {"codes up to ", Code::qmax},
-                               {static_cast<std::int32_t>(code)});
-    for (const std::uint16_t d : super_scales_)
-      if (!detail::is_finite(Half::decode(d)))
+    stored_type most = 0;  // of all codes first: a loop for vectors
+    for (const stored_type code : stored_) most = std::max(most, code);
+    if (most > Code::qmax)
+      detail::raise_expected(errc::bad_scale, "tq::Scales", {"codes up to ", Code::qmax},
+                             {static_cast<std::int32_t>(most)});
+    decoded_.reserve(super_scales_.size());
+    for (const std::uint16_t d : super_scales_) {
+      decoded_.push_back(Half::decode(d));
+      if (!detail::is_finite(decoded_.back()))
         detail::raise_expected(errc::bad_scale, "tq::Scales", {"finite super scales"},
-                               {Half::decode(d)});
+                               {decoded_.back()});
+    }
   }
 
   /// The number of float16 for `count` scales.
@@ -191,15 +195,16 @@ class Scales<SuperBlock<Code, Count>> {
       magnitudes[i] = std::max(is_below_zero(ranges, i / Count) ? -exact[i] : exact[i], 0.0f);
     ScaleRules rules;
     rules.has_zero = false;  // what is nearer to 0 than to a step is 0
-    Scales out = nearest(magnitudes, {}, rules);
-    for (std::size_t b = 0; b < out.super_scales_.size(); ++b)
+    Scales unsigned_ones = nearest(magnitudes, {}, rules);
+    std::vector<std::uint16_t> super_scales = std::move(unsigned_ones.super_scales_);
+    for (std::size_t b = 0; b < super_scales.size(); ++b)
       if (is_below_zero(ranges, b))
-        out.super_scales_[b] = static_cast<std::uint16_t>(out.super_scales_[b] | Half::sign_bit);
-    return out;
+        super_scales[b] = static_cast<std::uint16_t>(super_scales[b] | Half::sign_bit);
+    return Scales(std::move(unsigned_ones.stored_), std::move(super_scales));
   }
 
   [[nodiscard]] auto values() const noexcept {
-    return DecodedView(Decode{stored_.data(), super_scales_.data()}, stored_.size());
+    return DecodedView(Decode{stored_.data(), decoded_.data()}, stored_.size());
   }
   /// The whole numbers.
   [[nodiscard]] std::span<const stored_type> stored() const noexcept { return stored_; }
@@ -207,10 +212,8 @@ class Scales<SuperBlock<Code, Count>> {
   [[nodiscard]] std::span<const std::uint16_t> super_scales() const noexcept {
     return super_scales_;
   }
-  /// The value of float16 number `b`. Precondition: b < super_scales().size().
-  [[nodiscard]] float super_scale(std::size_t b) const noexcept {
-    return Half::decode(super_scales_[b]);
-  }
+  /// Their values.
+  [[nodiscard]] std::span<const float> super_values() const noexcept { return decoded_; }
   friend bool operator==(const Scales&, const Scales&) = default;
 
  private:
@@ -242,13 +245,14 @@ class Scales<SuperBlock<Code, Count>> {
   }
   struct Decode {
     const stored_type* codes = nullptr;
-    const std::uint16_t* super_scales = nullptr;
+    const float* super_values = nullptr;
     float operator()(std::size_t i) const noexcept {
-      return Half::decode(super_scales[i / Count]) * static_cast<float>(codes[i]);
+      return super_values[i / Count] * static_cast<float>(codes[i]);
     }
   };
   std::vector<stored_type> stored_;
   std::vector<std::uint16_t> super_scales_;
+  std::vector<float> decoded_;  // which reads need for every scale
 };
 
 /// The offsets that fit `ranges` beside scales as they are stored, as `offsets_for` of single

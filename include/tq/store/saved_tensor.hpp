@@ -14,6 +14,8 @@
 #include <tq/ops/copy.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/float_scales.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <bit>
@@ -54,7 +56,8 @@ template <Real T>
 }  // namespace store::detail
 
 /// A named tensor for `save`. Codes of a quantized tensor that is no temporary are not copied, so
-/// it must stay as it is until it is saved; parameters and plain tensors are copied.
+/// it must stay as it is until it is saved; parameters and plain tensors are copied. Scales of
+/// super-blocks (`SuperBlock<...>`) are saved as float32.
 class SavedTensor {
  public:
   /// A quantized tensor. The file names the numerics that its parameters remember. `dtype`: the
@@ -66,6 +69,7 @@ class SavedTensor {
       : SavedTensor(std::move(name), tensor.shape(), dtype) {
     scheme_.spec = spec_of(tensor.params());
     tq::detail::take_parameters(scheme_, tensor.params());
+    use_scales_of_files();
     bytes_ = tensor.bytes();
   }
   /// A quantized tensor that is moved in is kept.
@@ -79,11 +83,13 @@ class SavedTensor {
     scheme_.scales = tensor.scales;
     scheme_.zero_points = tensor.zero_points;
     scheme_.offsets = tensor.offsets;
+    use_scales_of_files();
     bytes_ = tensor.codes.span();
   }
   SavedTensor(std::string name, EncodedTensor&& tensor, io::DType dtype = io::DType::f32)
       : SavedTensor(std::move(name), tensor.shape, dtype) {
     scheme_ = std::move(tensor);
+    use_scales_of_files();
     const auto codes = std::make_shared<const Buffer<std::byte>>(std::move(scheme_.codes));
     scheme_.codes = {};
     bytes_ = codes->span();
@@ -119,6 +125,9 @@ class SavedTensor {
     stored_.dtype = dtype;
     stored_.shape = store::to_extents(shape);
     scheme_.shape = shape;
+  }
+  void use_scales_of_files() {
+    if (tq::detail::names_super_block(scheme_.spec.scale_type)) use_float_scales(scheme_);
   }
 
   StoredTensor stored_;

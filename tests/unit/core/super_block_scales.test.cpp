@@ -162,7 +162,8 @@ TEST_CASE("offsets of super-blocks share a sign") {
       Scales<Four>::nearest_offsets(std::vector<float>{-1, 0.5f, -4, 1, 2, 0.25f, -1}, ranges);
   const std::vector<int> codes{4, 0, 15, 8, 15, 2, 15};
   REQUIRE(offsets.super_scales().size() == 3);
-  CHECK((offsets.super_scale(0) < 0 && offsets.super_scale(1) > 0 && offsets.super_scale(2) < 0));
+  CHECK((offsets.super_values()[0] < 0 && offsets.super_values()[1] > 0 &&
+         offsets.super_values()[2] < 0));
   for (std::size_t i = 0; i < codes.size(); ++i) {
     CHECK(int{offsets.stored()[i]} == codes[i]);
     CHECK(double(offsets.values()[i]) == half(offsets.super_scales()[i / 3]) * codes[i]);
@@ -217,7 +218,7 @@ TEST_CASE("tensors under super-blocks with zero points and without have their va
           std::fabs(double(x[i] - y[i])) >
           0.51 * double(scale) +
               double(P::codes.max) * 0.51 *
-                  double(params.stored_scales().super_scale(i / group / P::scale_type::block));
+                  double(params.stored_scales().super_values()[i / group / P::scale_type::block]);
     }
     CHECK(failed == 0);
   };

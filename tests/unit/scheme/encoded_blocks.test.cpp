@@ -8,6 +8,7 @@
 #include <tq/scheme/encoded_blocks.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/float_scales.hpp>
 #include <tq/scheme/stored_parameters.hpp>
 
 #include <algorithm>
@@ -81,6 +82,10 @@ TEST_CASE("lists with super-blocks hold scales as blocks do") {
     CHECK(decode<HeldTypes, SuperScales>(tensor) == expected);
     const EncodedTensor floats = encoded_blocks<HeldTypes, HeldScales>(type, blocks, Shape{3, 512});
     CHECK(decode<HeldTypes, HeldScales>(floats) == expected);
+    EncodedTensor as_floats = tensor;
+    use_float_scales(as_floats);
+    CHECK(as_floats.spec == *block_spec(type));
+    CHECK(decode<HeldTypes, HeldScales>(as_floats) == expected);
     // Parts as a file keeps them.
     StoredParameters stored = stored_parameters<SuperScales>(tensor);
     CHECK(stored.scales.factors.size() == 6);

@@ -90,8 +90,7 @@ template <ScaleType S>
     out.offset = scales.offset();
   }
   if constexpr (SuperBlockScale<S>)
-    for (std::size_t b = 0; b < scales.super_scales().size(); ++b)
-      out.factors.push_back(scales.super_scale(b));
+    out.factors.assign(scales.super_values().begin(), scales.super_values().end());
   return out;
 }
 

@@ -76,13 +76,14 @@ class NumbersBuilder<Scale> {
 
  public:
   void reserve(std::size_t count) {
-    numbers_.reserve(count);
+    numbers_.resize(count);
     super_scales_.reserve(Scales<Scale>::blocks_of(count));
   }
-  // Precondition: d is a value of float16.
-  void add(float d, const auto& numbers) {
+  // Precondition: d is a value of float16, and the numbers are those of a whole super-block.
+  void add(float d, const int* numbers) {
+    Code* const to = numbers_.data() + super_scales_.size() * Scale::block;
+    for (std::size_t i = 0; i < Scale::block; ++i) to[i] = static_cast<Code>(numbers[i]);
     super_scales_.push_back(static_cast<std::uint16_t>(float16::format::encode(d)));
-    for (const int number : numbers) numbers_.push_back(static_cast<Code>(number));
   }
   [[nodiscard]] Scales<Scale> take() && { return {std::move(numbers_), std::move(super_scales_)}; }
 
@@ -126,13 +127,13 @@ class ParamsBuilder {
     if (Params::has_zero_point) zeros_.push_back(zero);
   }
   // The scales and offsets of a block, as magnitudes under a d that is not negative; a scale of 0
-  // becomes the number 1, and d = 0 becomes 1, so that scales are positive.
-  void add_factors(auto factors)
+  // becomes the number 1, and d = 0 becomes 1, so that scales are positive. Changes the factors.
+  void add_factors(auto& factors)
     requires has_factors
   {
-    for (int& number : factors.scales)
-      number = factors.d == 0.0f || number == 0 ? 1 : std::abs(number);
-    scales_.add(factors.d == 0.0f ? 1.0f : std::fabs(factors.d), factors.scales);
+    const bool is_nothing = factors.d == 0.0f;
+    for (int& number : factors.scales) number = is_nothing || number == 0 ? 1 : std::abs(number);
+    scales_.add(is_nothing ? 1.0f : std::fabs(factors.d), factors.scales);
     if constexpr (Params::has_offset) offsets_.add(-factors.dmin, factors.minimums);
   }
   [[nodiscard]] Params take() && {

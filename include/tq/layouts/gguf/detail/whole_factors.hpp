@@ -78,7 +78,7 @@ template <SuperBlocked B>
 void load_held_factors(const params_of<B>& params, std::size_t b, BlockFields<B>& f) noexcept {
   constexpr std::size_t groups = BlockFields<B>::groups;
   const auto take = [&](const auto& stored, float& d, int* numbers) {
-    d = stored.super_scale(b);
+    d = stored.super_values()[b];
     std::ranges::copy(stored.stored().subspan(b * groups, groups), numbers);
   };
   take(params.stored_scales(), f.factors.d, f.factors.scales);
