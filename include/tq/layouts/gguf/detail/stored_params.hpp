@@ -138,7 +138,9 @@ class ParamsBuilder {
   }
   [[nodiscard]] Params take() && {
     auto scales = std::move(scales_).take();
-    if constexpr (Params::has_offset)
+    if constexpr (Params::has_offset && has_factors)  // each of which was checked
+      return Params(tq::detail::ValidParts{}, {}, std::move(scales), std::move(offsets_).take());
+    else if constexpr (Params::has_offset)
       return Params({}, std::move(scales), std::move(offsets_).take());
     else if constexpr (Params::has_zero_point) return Params({}, std::move(scales), zeros_);
     else return Params({}, std::move(scales));
