@@ -182,25 +182,32 @@ class Scales<SuperBlock<Code, Count>> {
   [[nodiscard]] static Scales fit_beside_offsets(std::span<const Range> ranges,
                                                  const ScaleFit& how) {
     std::vector<Range> extended(ranges.begin(), ranges.end());
-    for (std::size_t i = 0; i < extended.size(); ++i)
-      if (extended[i].min > 0.0f && is_below_zero(ranges, i / Count)) extended[i].min = 0.0f;
+    for (std::size_t i = 0; i < extended.size(); i += Count)
+      if (const auto some = std::span(extended).subspan(i, std::min(Count, extended.size() - i));
+          is_below_zero(some))
+        for (Range& r : some) r.min = std::min(r.min, 0.0f);
     return fitted(extended, how, [](Range r) { return r.min == r.max; });
   }
   /// The offsets that are nearest to `exact` among those of the sign of their super-block: not
   /// above 0 where one of its ranges begins below 0, else not below 0.
   [[nodiscard]] static Scales nearest_offsets(std::span<const float> exact,
                                               std::span<const Range> ranges) {
-    std::vector<float> magnitudes(exact.begin(), exact.end());
-    for (std::size_t i = 0; i < exact.size(); ++i)
-      magnitudes[i] = std::max(is_below_zero(ranges, i / Count) ? -exact[i] : exact[i], 0.0f);
+    std::vector<float> magnitudes(exact.size());
+    std::vector<std::uint16_t> signs;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (i % Count == 0) {
+        const bool is_negative =
+            is_below_zero(ranges.subspan(i, std::min(Count, exact.size() - i)));
+        signs.push_back(static_cast<std::uint16_t>(is_negative ? Half::sign_bit : 0u));
+      }
+      magnitudes[i] = std::max(signs.back() != 0 ? -exact[i] : exact[i], 0.0f);
+    }
     ScaleRules rules;
     rules.has_zero = false;  // what is nearer to 0 than to a step is 0
-    Scales unsigned_ones = nearest(magnitudes, {}, rules);
-    std::vector<std::uint16_t> super_scales = std::move(unsigned_ones.super_scales_);
-    for (std::size_t b = 0; b < super_scales.size(); ++b)
-      if (is_below_zero(ranges, b))
-        super_scales[b] = static_cast<std::uint16_t>(super_scales[b] | Half::sign_bit);
-    return Scales(std::move(unsigned_ones.stored_), std::move(super_scales));
+    Scales sizes = nearest(magnitudes, {}, rules);
+    for (std::size_t b = 0; b < signs.size(); ++b)
+      signs[b] = static_cast<std::uint16_t>(signs[b] | sizes.super_scales_[b]);
+    return Scales(std::move(sizes.stored_), std::move(signs));
   }
 
   [[nodiscard]] auto values() const noexcept {
@@ -238,10 +245,9 @@ class Scales<SuperBlock<Code, Count>> {
     return static_cast<stored_type>(
         Numbers::template encode<Saturate>(scale / d, NearestEven{}, 0));
   }
-  // True if a range of super-block b begins below 0.
-  static bool is_below_zero(std::span<const Range> ranges, std::size_t b) noexcept {
-    const auto some = ranges.subspan(b * Count, std::min(Count, ranges.size() - b * Count));
-    return std::ranges::any_of(some, [](Range r) { return r.min < 0.0f; });
+  // True if one of the ranges of a super-block begins below 0.
+  static bool is_below_zero(std::span<const Range> ranges) noexcept {
+    return std::ranges::any_of(ranges, [](Range r) { return r.min < 0.0f; });
   }
   struct Decode {
     const stored_type* codes = nullptr;
