@@ -52,9 +52,10 @@ struct WeightAlgorithm {
 }
 
 /// The scales of gptq for a scheme: "weighted", or "min_max" for casts, for scales that are double
-/// quantized and for a scheme with a calibrator of its own, none of which are searched.
+/// quantized or of super-blocks and for a scheme with a calibrator of its own, none of which are searched.
 [[nodiscard]] inline std::string weight_scales_for(const QuantSpec& spec) {
   const bool is_searched = !spec.is_cast() && spec.scale_type != DoubleQuantized::name &&
+                           !detail::names_super_block(spec.scale_type) &&
                            spec.calibrator == QuantSpec().calibrator;
   return is_searched ? "weighted" : "min_max";
 }
