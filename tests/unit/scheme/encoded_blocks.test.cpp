@@ -10,6 +10,7 @@
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/scheme/float_scales.hpp>
 #include <tq/scheme/stored_parameters.hpp>
+#include <tq/scheme/weight_algorithm.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -79,6 +80,7 @@ TEST_CASE("lists with super-blocks hold scales as blocks do") {
     CHECK(tensor.spec == *block_spec<SuperScales>(type));
     CHECK(tensor.spec.scale_type.find("_super_block_") == 5);
     CHECK(block_spec(type)->scale_type == "float32");
+    CHECK(weight_scales_for(tensor.spec) == "min_max");
     CHECK(decode<HeldTypes, SuperScales>(tensor) == expected);
     const EncodedTensor floats = encoded_blocks<HeldTypes, HeldScales>(type, blocks, Shape{3, 512});
     CHECK(decode<HeldTypes, HeldScales>(floats) == expected);
