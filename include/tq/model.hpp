@@ -30,6 +30,7 @@
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
+#include <tq/scheme/float_scales.hpp>
 #include <tq/scheme/name_lists.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/scheme/non_finite.hpp>

@@ -21,10 +21,16 @@
 
 namespace tq {
 
-/// A type offsets can be stored as: float, `float16`, `bfloat16`.
+namespace detail {
 template <class S>
-concept OffsetType =
+inline constexpr bool is_offset_type =
     std::same_as<S, float> || std::same_as<S, float16> || std::same_as<S, bfloat16>;
+}  // namespace detail
+
+/// A type offsets can be stored as: float, `float16`, `bfloat16`, and `SuperBlock<...>` where its
+/// header is included.
+template <class S>
+concept OffsetType = detail::is_offset_type<S>;
 
 /// A type scales can be stored as under this symmetry: where it has offsets, these have the same.
 template <class S, class Symmetry>

@@ -5,6 +5,7 @@
 #include <tq/bodies.hpp>
 #include <tq/core/make_params.hpp>
 #include <tq/core/quant_params.hpp>
+#include <tq/core/super_block_scales.hpp>
 #include <tq/error.hpp>
 #include <tq/files/failure.hpp>
 #include <tq/json/detail/json_fields.hpp>
@@ -53,6 +54,7 @@ template <ScaleType S>
       out["block_scales"] = stored.factors;
       out["scale_offset"] = stored.offset;
     }
+    if constexpr (SuperBlockScale<S>) out["super_scales"] = stored.factors;
     return out;
   }
 }
@@ -61,7 +63,10 @@ template <ScaleType S>
 template <OffsetType S>
 [[nodiscard]] Json offsets_to_json(const Offsets<S>& offsets) {
   if constexpr (std::same_as<S, float>) return {{"offsets", offsets.values()}};
-  else return {{"offset_codes", offsets.stored()}};
+  else if constexpr (SuperBlockScale<S>) {
+    const StoredScales stored = store_scales<S>(offsets);
+    return {{"offset_codes", stored.codes}, {"super_offsets", stored.factors}};
+  } else return {{"offset_codes", offsets.stored()}};
 }
 
 template <OffsetType S>
@@ -74,7 +79,9 @@ template <OffsetType S>
     for (const std::int64_t code :
          fields.integers("offset_codes", 0, std::numeric_limits<code_type>::max()))
       codes.push_back(static_cast<code_type>(code));
-    return Offsets<S>(std::move(codes));
+    if constexpr (SuperBlockScale<S>)
+      return Offsets<S>(std::move(codes), tq::detail::half_codes(fields.floats("super_offsets")));
+    else return Offsets<S>(std::move(codes));
   }
 }
 
@@ -95,6 +102,7 @@ template <ScaleType S>
       stored.factors = fields.floats("block_scales");
       stored.offset = fields.real("scale_offset");
     }
+    if constexpr (SuperBlockScale<S>) stored.factors = fields.floats("super_scales");
     return restore_scales<S>(stored);
   }
 }
@@ -125,8 +133,9 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>>
 
 /// The scheme as in `spec_to_json` without "numerics", then the scales and, where there are any,
 /// "zero_points" or "offsets". Scales and offsets are read back exactly: float32 ones are "scales"
-/// and "offsets"; of other types the codes are stored, "scale_codes", with "tensor_scale" or with
-/// "block_scales" and "scale_offset", and "offset_codes". Scale type "none" has none of these.
+/// and "offsets"; of other types the codes are stored, "scale_codes", with "tensor_scale", with
+/// "block_scales" and "scale_offset" or with "super_scales", and "offset_codes", with
+/// "super_offsets". Scale type "none" has none of these.
 template <AnyParams Params>
 [[nodiscard]] Json params_to_json(const Params& params) {
   using Scale = typename Params::scale_type;

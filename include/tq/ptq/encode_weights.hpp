@@ -140,8 +140,8 @@ template <class Types, class ScaleTypes, Backend B, class Arch, class Hessians, 
 
 /// The parameters of `calibrate` with a `WeightedSearch`, for a scheme that is a value: an encoded
 /// tensor without codes, with the same bits. Throws: as `calibrate`; as `encoded_layout`;
-/// `errc::unsupported` for casts, for scales that are double quantized, and for a scheme with a
-/// calibrator, which has no part in these scales.
+/// `errc::unsupported` for casts, for scales that are double quantized or of super-blocks, and for
+/// a scheme with a calibrator, which has no part in these scales.
 template <class Types = all_integers, class ScaleTypes = TypeList<float>,
           Backend B = default_backend, Executor E = Serial, Readable X = ConstTensorView>
 [[nodiscard]] EncodedTensor weighted_parameters(const X& weights, const QuantSpec& spec,
@@ -153,7 +153,8 @@ template <class Types = all_integers, class ScaleTypes = TypeList<float>,
   const detail::StackedRows rows(function, view, search.groups(),
                                  search.importances().size() / search.groups());
   const EncodedLayout layout = encoded_layout<Types, ScaleTypes>(spec, view.shape());
-  if (spec.is_cast() || spec.scale_type == DoubleQuantized::name)
+  if (spec.is_cast() || spec.scale_type == DoubleQuantized::name ||
+      detail::names_super_block(spec.scale_type))
     detail::raise_expected(errc::unsupported, function,
                            {"scales that stand by themselves or on two levels"},
                            {to_string(spec), "; `scales` min_max of gptq takes those of ranges"});

@@ -4,6 +4,7 @@
 
 #include <tq/core/executor.hpp>
 #include <tq/core/make_params.hpp>
+#include <tq/core/params_view.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/core/quantized_tensor.hpp>
 #include <tq/core/readable.hpp>
@@ -38,6 +39,8 @@ template <OffsetParams Params, Backend B = default_backend, Executor E = Serial,
     const E& executor = serial) {
   using T = typename Params::type;
   using Stored = typename Params::scale_type;
+  static_assert(PlainScaleType<Stored>,
+                "tq::hqq: offsets move one by one, and those of super-blocks share a float16");
   using Moved = detail::MovedOffset<Stored, OffsetAffine>;
   constexpr const char* function = "tq::hqq";
   const auto floats = detail::read_floats(function, weights);

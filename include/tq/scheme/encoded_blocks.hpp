@@ -27,18 +27,31 @@ namespace tq {
 
 namespace detail {
 
-// Calls f.template operator()<B>() for the format of that type whose parameters are of the listed
-// types. Throws: `errc::unsupported`.
+// The parameters of encoded tensors that hold blocks of B: `params_of<B>`, but with scales of
+// float32 in place of super-blocks that are not in the list.
+template <class B, class ScaleTypes>
+struct encoded_params {
+  using type = layouts::gguf::params_of<B>;
+};
+template <layouts::gguf::SuperBlocked B, class ScaleTypes>
+  requires(!has_name(ScaleTypes{}, name_of<typename layouts::gguf::params_of<B>::scale_type>) &&
+           has_name(ScaleTypes{}, name_of<float>))
+struct encoded_params<B, ScaleTypes> {
+  using type = layouts::gguf::float_params_of<B>;
+};
+
+// Calls f.template operator()<B, Params>() for the format of that type whose parameters are of the
+// listed types. Throws: `errc::unsupported`.
 template <class Types, class ScaleTypes, class F>
 void with_unpackable(const char* function, layouts::gguf::Type type, F&& f) {
   bool is_listed = false;
   layouts::gguf::detail::Blocks::visit(type, [&]<class B>(std::type_identity<B>) {
     if constexpr (layouts::gguf::Unpackable<B>) {
-      using Params = layouts::gguf::params_of<B>;
+      using Params = typename encoded_params<B, ScaleTypes>::type;
       if constexpr (has_name(Types{}, name_of<typename Params::type>) &&
                     has_name(ScaleTypes{}, name_of<typename Params::scale_type>)) {
         is_listed = true;
-        f.template operator()<B>();
+        f.template operator()<B, Params>();
       }
     }
   });
@@ -51,17 +64,20 @@ void with_unpackable(const char* function, layouts::gguf::Type type, F&& f) {
 }  // namespace detail
 
 /// The scheme that blocks of a type are held in, or nothing for types that tensors do not hold
-/// (Q8_1, Q8_K, IQ1 to IQ3) and types without blocks.
+/// (Q8_1, Q8_K, IQ1 to IQ3) and types without blocks. K-quants and IQ4_XS have the scales of their
+/// super-blocks, as `SuperBlock<uint6, 8>`, where the list has them, else scales of float32.
+template <class ScaleTypes = all_scales>
 [[nodiscard]] inline std::optional<QuantSpec> block_spec(layouts::gguf::Type type) {
   std::optional<QuantSpec> spec;
   layouts::gguf::detail::Blocks::visit(type, [&]<class B>(std::type_identity<B>) {
-    if constexpr (layouts::gguf::Unpackable<B>) spec = spec_of<layouts::gguf::params_of<B>>();
+    if constexpr (layouts::gguf::Unpackable<B>)
+      spec = spec_of<typename detail::encoded_params<B, ScaleTypes>::type>();
   });
   return spec;
 }
 
 /// The tensor of `shape` that blocks of a type hold, its last axis in whole blocks: of the scheme
-/// `block_spec(type)`, with the values of the blocks (`layouts::gguf::unpack`).
+/// `block_spec<ScaleTypes>(type)`, with the values of the blocks (`layouts::gguf::unpack`).
 /// Throws: `errc::unsupported` for types without a scheme, and for schemes of types that are not
 /// listed; as `unpack`.
 template <class Types = all_elements, class ScaleTypes = all_scales, Backend B = default_backend>
@@ -69,22 +85,23 @@ template <class Types = all_elements, class ScaleTypes = all_scales, Backend B =
                                            std::span<const std::uint8_t> blocks,
                                            const Shape& shape) {
   EncodedTensor out;
-  detail::with_unpackable<Types, ScaleTypes>("tq::encoded_blocks", type, [&]<class Format>() {
-    out = to_encoded(layouts::gguf::unpack<Format, B>(blocks, shape));
-  });
+  detail::with_unpackable<Types, ScaleTypes>(
+      "tq::encoded_blocks", type, [&]<class Format, class Params>() {
+        out = to_encoded(layouts::gguf::detail::unpack_as<Params, Format, B>(blocks, shape));
+      });
   return out;
 }
 
-/// The blocks of a type that hold `tensor`, which is of the scheme `block_spec(type)`.
+/// The blocks of a type that hold `tensor`, which is of the scheme `block_spec<ScaleTypes>(type)`.
 /// Throws: `errc::unsupported` as `encoded_blocks`; `errc::bad_argument` for another scheme; as
 /// `layouts::gguf::pack` for codes and parameters that no block has.
 template <class Types = all_elements, class ScaleTypes = all_scales, Backend B = default_backend>
 [[nodiscard]] std::vector<std::uint8_t> blocks_of(layouts::gguf::Type type, EncodedTensor tensor) {
   std::vector<std::uint8_t> out;
-  detail::with_unpackable<Types, ScaleTypes>("tq::blocks_of", type, [&]<class Format>() {
-    out = layouts::gguf::pack<Format, LowFirst, B>(
-        to_quantized<layouts::gguf::params_of<Format>>(std::move(tensor)));
-  });
+  detail::with_unpackable<Types, ScaleTypes>(
+      "tq::blocks_of", type, [&]<class Format, class Params>() {
+        out = layouts::gguf::pack<Format, LowFirst, B>(to_quantized<Params>(std::move(tensor)));
+      });
   return out;
 }
 

@@ -83,6 +83,15 @@ void require_known(const char* function, const char* what, List list, std::strin
                    {in_quotes(name), did_you_mean(name, names_of(list))});
 }
 
+// Whether a scale type is a `SuperBlock<...>`, which programs list themselves.
+[[nodiscard]] inline bool names_super_block(std::string_view scale_type) noexcept {
+  return scale_type.find("_super_block_") != std::string_view::npos;
+}
+// Whether offsets can be stored as scales of that name.
+[[nodiscard]] inline bool is_offset_scale(std::string_view scale_type) noexcept {
+  return has_name(all_offset_scales{}, scale_type) || names_super_block(scale_type);
+}
+
 // Everything about a spec that does not depend on the types a program knows.
 TQ_API void require_valid(const char* function, const QuantSpec& spec);
 

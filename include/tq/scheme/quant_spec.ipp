@@ -54,7 +54,7 @@ TQ_API void require_valid(const char* function, const QuantSpec& spec) {
     raise_expected(errc::unsupported, function,
                    {"granularity per_tensor for scale_type ", spec.scale_type},
                    {in_quotes(spec.granularity)});
-  if (spec.symmetry == FloatOffset::name && !has_name(all_offset_scales{}, spec.scale_type))
+  if (spec.symmetry == FloatOffset::name && !is_offset_scale(spec.scale_type))
     raise_expected(errc::unsupported, function,
                    {"scale_type to be one of ", known_names(all_offset_scales{}), " for symmetry ",
                     spec.symmetry},

@@ -44,7 +44,8 @@ struct WeightAlgorithm {
 [[nodiscard]] TQ_API std::vector<std::string> weight_scales_names();
 
 /// The scales of gptq for a scheme: "weighted", or "min_max" for casts, for scales that are double
-/// quantized and for a scheme with a calibrator of its own, none of which are searched.
+/// quantized or of super-blocks and for a scheme with a calibrator of its own, none of which are
+/// searched.
 [[nodiscard]] TQ_API std::string weight_scales_for(const QuantSpec& spec);
 
 /// The settings that an algorithm has beside its name.

@@ -19,6 +19,7 @@ TQ_API std::vector<std::string> weight_scales_names() { return {"weighted", "min
 
 TQ_API std::string weight_scales_for(const QuantSpec& spec) {
   const bool is_searched = !spec.is_cast() && spec.scale_type != DoubleQuantized::name &&
+                           !detail::names_super_block(spec.scale_type) &&
                            spec.calibrator == QuantSpec().calibrator;
   return is_searched ? "weighted" : "min_max";
 }

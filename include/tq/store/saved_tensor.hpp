@@ -15,6 +15,8 @@
 #include <tq/ops/copy.hpp>
 #include <tq/scheme/encoded_conversion.hpp>
 #include <tq/scheme/encoded_layout.hpp>
+#include <tq/scheme/float_scales.hpp>
+#include <tq/scheme/quant_spec.hpp>
 #include <tq/store/stored_tensor.hpp>
 
 #include <bit>
@@ -55,7 +57,8 @@ template <Real T>
 }  // namespace store::detail
 
 /// A named tensor for `save`. Codes of a quantized tensor that is no temporary are not copied, so
-/// it must stay as it is until it is saved; parameters and plain tensors are copied.
+/// it must stay as it is until it is saved; parameters and plain tensors are copied. Scales of
+/// super-blocks (`SuperBlock<...>`) are saved as float32.
 class SavedTensor {
  public:
   /// A quantized tensor. The file names the numerics that its parameters remember. `dtype`: the
@@ -67,6 +70,7 @@ class SavedTensor {
       : SavedTensor(std::move(name), tensor.shape(), dtype) {
     scheme_.spec = spec_of(tensor.params());
     tq::detail::take_parameters(scheme_, tensor.params());
+    use_scales_of_files();
     bytes_ = tensor.bytes();
   }
   /// A quantized tensor that is moved in is kept.
@@ -96,6 +100,7 @@ class SavedTensor {
 
  private:
   TQ_API SavedTensor(std::string name, const Shape& shape, io::DType dtype);
+  TQ_API void use_scales_of_files();
 
   StoredTensor stored_;
   bool is_quantized_ = true;

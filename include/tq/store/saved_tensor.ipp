@@ -12,12 +12,14 @@ TQ_API SavedTensor::SavedTensor(std::string name, const EncodedTensor& tensor, i
   scheme_.scales = tensor.scales;
   scheme_.zero_points = tensor.zero_points;
   scheme_.offsets = tensor.offsets;
+  use_scales_of_files();
   bytes_ = tensor.codes.span();
 }
 
 TQ_API SavedTensor::SavedTensor(std::string name, EncodedTensor&& tensor, io::DType dtype)
     : SavedTensor(std::move(name), tensor.shape, dtype) {
   scheme_ = std::move(tensor);
+  use_scales_of_files();
   const auto codes = std::make_shared<const Buffer<std::byte>>(std::move(scheme_.codes));
   scheme_.codes = {};
   bytes_ = codes->span();
@@ -38,6 +40,10 @@ TQ_API SavedTensor::SavedTensor(std::string name, const Shape& shape, io::DType 
   stored_.dtype = dtype;
   stored_.shape = store::to_extents(shape);
   scheme_.shape = shape;
+}
+
+TQ_API void SavedTensor::use_scales_of_files() {
+  if (detail::names_super_block(scheme_.spec.scale_type)) use_float_scales(scheme_);
 }
 
 }  // namespace tq

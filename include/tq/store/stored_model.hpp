@@ -223,7 +223,7 @@ QuantizedTensor<Params> BasicStoredModel<Types, ScaleTypes, B>::typed(const Stor
   using Scale = TypeList<typename Params::scale_type>;
   std::optional<QuantSpec> spec;
   if (tensor.spec() != nullptr) spec = *tensor.spec();
-  else if (!tensor.blocks.empty()) spec = block_spec(block_type(tensor));
+  else if (!tensor.blocks.empty()) spec = block_spec<Scale>(block_type(tensor));
   const QuantSpec wanted = spec_like<Params>(spec.value_or(QuantSpec{}));
   if (!spec || !is_same_layout(wanted, *spec, static_cast<int>(tensor.shape.size())))
     refuse_scheme(tensor, to_string(wanted));

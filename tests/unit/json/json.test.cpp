@@ -76,10 +76,38 @@ TEST_CASE("scales of every type come back exactly, as the codes they are stored 
                                                                     Scales<float8_e4m3fn>({1})));
   round_trip(
       QuantParams<float8_e5m2, PerTensor, Symmetric, Unscaled>(PerTensor(), Scales<Unscaled>()));
+  using Six = SuperBlock<uint6, 2>;
+  const Scales<Six> super({1, 63, 2}, {0x3c01, 1});
+  round_trip(QuantParams<int8, PerGroup<32>, Symmetric, Six>({}, super));
+  using Steps = QuantParams<uint4, PerGroup<32>, FloatOffset, Six>;
+  round_trip(Steps({}, super, Scales<Six>({0, 7, 63}, {0xbc00, 0x8000})));
+  CHECK(params_to_json(Steps({}, Scales<Six>({1}, {0x3c00}), Scales<Six>({3}, {0xc000}))) ==
+        Json::parse(R"({"type": "uint4", "granularity": "per_group", "group_size": 32, "axis": -1,
+                        "symmetry": "float_offset", "scale_type": "uint6_super_block_2",
+                        "scale_codes": [1], "super_scales": [1.0], "offset_codes": [3],
+                        "super_offsets": [-2.0]})"));
   CHECK(params_to_json(nvfp4(PerGroup<16>(), Scales<TwoLevel<float8_e4m3fn>>({1}, 0.5f))) ==
         Json::parse(R"({"type": "float4_e2m1fn", "granularity": "per_group", "group_size": 16,
                         "axis": -1, "symmetry": "symmetric", "tensor_scale": 0.5,
                         "scale_type": "float8_e4m3fn_two_level", "scale_codes": [1]})"));
+}
+
+TEST_CASE("stored super-blocks out of range are refused") {
+  using namespace tq;
+  using Six = SuperBlock<uint6, 2>;
+  using Steps = QuantParams<uint4, PerGroup<32>, FloatOffset, Six>;
+  const Json good = params_to_json(Steps({}, Scales<Six>({1}, {0x3c00}), Scales<Six>({3}, {1})));
+  const auto refuse = [&](errc code, const char* key, const Json& value) {
+    Json j = good;
+    j[key] = value;
+    return refused(code, [&] { (void)params_from_json<Steps>(j); });
+  };
+  CHECK(has(refuse(errc::bad_scale, "scale_codes", Json{64}), "codes up to 63"));
+  CHECK(has(refuse(errc::bad_scale, "offset_codes", Json{64}), "codes up to 63"));
+  CHECK(has(refuse(errc::bad_scale, "super_scales", Json{0.1}), "super scales of float16"));
+  CHECK(has(refuse(errc::bad_scale, "super_offsets", Json{0.1}), "super scales of float16"));
+  CHECK(has(refuse(errc::bad_scale, "super_scales", Json{0.0}), "positive finite scales"));
+  CHECK(has(refuse(errc::shape_mismatch, "super_scales", Json{1.0, 1.0}), "1 super scales"));
 }
 
 TEST_CASE("stored scales out of range are refused") {

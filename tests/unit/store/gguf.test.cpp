@@ -63,6 +63,9 @@ TEST_CASE("blocks are loaded as encoded tensors, and as tensors of the type that
     using Params = layouts::gguf::params_of<layouts::gguf::Q4_K>;
     if (tensor.blocks == "q4_K")
       CHECK(dequantize(model.load<Params>(tensor.name)) == model.load<float>(tensor.name));
+    using Floats = layouts::gguf::float_params_of<layouts::gguf::Q4_K>;
+    if (tensor.blocks == "q4_K")
+      CHECK(dequantize(model.load<Floats>(tensor.name)) == model.load<float>(tensor.name));
     if (tensor.blocks == "q4_0")
       test::raises(errc::bad_argument, {"expected uint4", "float_offset", "got gguf q4_0"},
                    [&] { (void)model.load<Params>(tensor.name); });

@@ -4,6 +4,7 @@
 #include <tq/store/stored_model.hpp>
 
 #include <tq/containers/safetensors.hpp>
+#include <tq/core/super_block_scales.hpp>
 #include <tq/ops/dequantize.hpp>
 
 #include <algorithm>
@@ -132,6 +133,30 @@ TEST_CASE("plain tensors of every real type and any layout, and tensors of files
   CHECK(io::values<std::int64_t>(reader.read("ids")) == ids);
   CHECK(floats(path, "b") == std::vector<float>{1.5f});
   CHECK(floats(path, "t") == std::vector<float>{x[0], x[2], x[4], x[1], x[3], x[5]});
+}
+
+TEST_CASE("scales of super-blocks are saved as float32") {
+  const TempDir folder;
+  const auto path = folder / "m.safetensors";
+  using Six = SuperBlock<uint6, 8>;
+  using P = QuantParams<uint4, PerGroup<32>, FloatOffset, Six>;
+  using Floats = QuantParams<uint4, PerGroup<32>, FloatOffset>;
+  const Scales<Six> scales({1, 2, 3, 63, 5, 6}, {0x3c01}), offsets({9, 8, 0, 6, 5, 4}, {0xb801});
+  QuantizedTensor<P> q(Shape{3, 64}, P({}, scales, offsets));
+  for (std::size_t i = 0; i < q.bytes().size(); ++i) q.bytes()[i] = static_cast<std::byte>(7 * i);
+  const EncodedTensor encoded = to_encoded(q);
+  save(path, {{"typed", q},
+              {"moved", QuantizedTensor<P>(q)},
+              {"encoded", encoded},
+              {"moved.encoded", EncodedTensor(encoded)}});
+  const std::vector<float> expected = dequantize(q);
+  for (const char* name : {"typed", "moved", "encoded", "moved.encoded"}) {
+    INFO(name);
+    const auto back = load<Floats>(path, name);
+    CHECK(dequantize(back) == expected);
+    CHECK(std::ranges::equal(back.params().scales(), scales.values()));
+    CHECK(std::ranges::equal(back.params().offsets(), offsets.values()));
+  }
 }
 
 TEST_CASE("a quantized tensor keeps the type that it had") {

@@ -8,6 +8,7 @@
 #include <tq/error.hpp>
 #include <tq/layouts/gguf/detail/block_fields.hpp>
 #include <tq/layouts/gguf/detail/held_groups.hpp>
+#include <tq/layouts/gguf/detail/whole_factors.hpp>
 #include <tq/layouts/gguf/params_of.hpp>
 #include <tq/layouts/gguf/unpack.hpp>
 #include <tq/ops/backend/backend.hpp>
@@ -46,45 +47,84 @@ template <Unpackable B>
                              {"others in block ", block});
 }
 
-}  // namespace detail
+// The fields of block b: `held` codes, and parameters of the type `Params`.
+template <Unpackable B, class Params>
+void restore_fields(const Params& params, std::span<const code_of<B>> held, std::size_t b,
+                    BlockFields<B>& f) {
+  constexpr bool has_factors = SuperBlockScale<typename Params::scale_type>;
+  constexpr std::size_t groups = BlockFields<B>::groups, group = BlockFields<B>::group;
+  if constexpr (has_factors) load_held_factors<B>(params, b, f);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t at = b * groups + g;
+    std::int32_t zero = 0;
+    if constexpr (Params::has_zero_point) zero = params.zero_points()[at];
+    if constexpr (Params::has_offset) f.offsets[g] = params.offsets()[at];
+    f.scales[g] = params.scales()[at];
+    if (f.scales[g] != f.scales[g]) refuse_block("scales of numbers", b);
+    bool is_least = f.scales[g] == 1.0f;
+    if constexpr (has_factors) is_least = f.factors.scales[g] == 1;
+    if (!restore_group<B>(held.subspan(g * group, group), zero, is_least, f, g))
+      refuse_group<B>(at, zero);
+  }
+  if constexpr (has_factors) {
+    if (!sign_held_factors(f)) refuse_block("scales whose whole numbers the format has", b);
+  } else if constexpr (SuperBlocked<B>) {
+    if (!find_block_factors(f))
+      refuse_block("scales that are products of a float16 and whole numbers", b);
+  }
+}
 
-/// The blocks of a tensor [..., n], n in whole blocks. `pack(unpack(blocks))` has the values of
-/// `blocks`, and their bytes with two exceptions: codes under a scale of 0 become codes of the
-/// value 0, and scales of K-quants and IQ4_XS get the largest whole factors that they have. Throws:
-/// `errc::shape_mismatch` for rows that are no whole blocks; `errc::bad_zero_point` for other zero
-/// points than that of the format and its mirror image; `errc::bad_scale` for scales that are no
-/// products of a float16 and whole numbers (K-quants, IQ4_XS), that are NaN (MXFP4), or under
-/// another tensor scale than 1 (NVFP4); `errc::bad_argument` for codes that the format does not
-/// have.
-template <Unpackable B, PackingFor<typename params_of<B>::type> Pack, Backend Ops = default_backend>
-[[nodiscard]] std::vector<std::uint8_t> pack(const QuantizedTensor<params_of<B>, Pack>& tensor) {
-  using Params = params_of<B>;
-  using Fields = detail::BlockFields<B>;
+template <Unpackable B, Backend Ops, class Params, class Pack>
+[[nodiscard]] std::vector<std::uint8_t> pack_as(const QuantizedTensor<Params, Pack>& tensor) {
   const Params& params = tensor.params();
-  const std::size_t count = detail::block_count<B>(detail::pack_function, tensor.shape());
+  const std::size_t count = block_count<B>(pack_function, tensor.shape());
   if constexpr (requires { params.stored_scales().tensor_scale(); })
     if (params.stored_scales().tensor_scale() != 1.0f)
-      tq::detail::raise_expected(errc::bad_scale, detail::pack_function, {"a tensor scale of 1"},
+      tq::detail::raise_expected(errc::bad_scale, pack_function, {"a tensor scale of 1"},
                                  {params.stored_scales().tensor_scale()});
-  Buffer<detail::code_of<B>> codes(tensor.size());
+  Buffer<code_of<B>> codes(tensor.size());
   unpack_unchecked<typename Params::type, Pack, Ops>(tensor.bytes(), codes.span());
   std::vector<std::uint8_t> blocks(count * B::bytes);
   for (std::size_t b = 0; b < count; ++b) {
-    Fields fields;
-    for (std::size_t g = 0; g < Fields::groups; ++g) {
-      const std::size_t at = b * Fields::groups + g;
-      std::int32_t zero = 0;
-      if constexpr (Params::has_zero_point) zero = params.zero_points()[at];
-      if constexpr (Params::has_offset) fields.offsets[g] = params.offsets()[at];
-      fields.scales[g] = params.scales()[at];
-      if (fields.scales[g] != fields.scales[g]) detail::refuse_block("scales of numbers", b);
-      const std::span held(codes.data() + at * Fields::group, Fields::group);
-      if (!detail::restore_group<B>(held, zero, fields, g)) detail::refuse_group<B>(at, zero);
-    }
-    if (!detail::store_fields(fields, blocks.data() + b * B::bytes))
-      detail::refuse_block("scales that are products of a float16 and whole numbers", b);
+    BlockFields<B> fields;
+    restore_fields<B>(params, {codes.data() + b * B::elements, B::elements}, b, fields);
+    store_fields(fields, blocks.data() + b * B::bytes);
   }
   return blocks;
+}
+
+}  // namespace detail
+
+/// The blocks of a tensor [..., n], n in whole blocks. `pack(unpack(blocks))` has the values of
+/// `blocks`, and their bytes but for these:
+///
+/// - Codes under a scale of 0 become codes of the value 0, and the sign of that scale is lost. In a
+///   super-block the number 1 becomes 0 where all codes under it have the value 0.
+/// - In super-blocks with signed scales (Q3_K, Q6_K, IQ4_XS) the first number of the largest
+///   magnitude becomes negative, as the quantizers of ggml and of tq choose it: where it is
+///   positive, d and all numbers change their signs.
+/// - Blocks of Q1_0 with a negative scale change its sign and those of all codes; bytes of TQ1_0 that
+///   no five codes are packed to become those of the codes that they stand for.
+/// - A super-block of zeros under d = 1 gets d = 0, and d = 0 has the numbers 0.
+///
+/// Throws: `errc::shape_mismatch` for rows that are no whole blocks; `errc::bad_zero_point` for
+/// other zero points than that of the format and its mirror image; `errc::bad_scale` for scales
+/// whose whole numbers the format does not have (beyond -32 to 31 of Q3_K and IQ4_XS, -128 to 127
+/// of Q6_K), that are NaN (MXFP4), or under another tensor scale than 1 (NVFP4);
+/// `errc::bad_argument` for codes that the format does not have.
+template <Unpackable B, PackingFor<typename params_of<B>::type> Pack, Backend Ops = default_backend>
+[[nodiscard]] std::vector<std::uint8_t> pack(const QuantizedTensor<params_of<B>, Pack>& tensor) {
+  return detail::pack_as<B, Ops>(tensor);
+}
+/// The same of super-blocks with scales, and offsets, of float32. The largest whole numbers that
+/// scales have under a float16 are stored, a negative one first.
+/// Throws: as above; `errc::bad_scale` for scales that are no products of a float16 and such
+/// numbers.
+template <SuperBlocked B, PackingFor<typename params_of<B>::type> Pack,
+          Backend Ops = default_backend>
+[[nodiscard]] std::vector<std::uint8_t> pack(
+    const QuantizedTensor<float_params_of<B>, Pack>& tensor) {
+  return detail::pack_as<B, Ops>(tensor);
 }
 
 }  // namespace tq::layouts::gguf

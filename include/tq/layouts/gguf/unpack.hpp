@@ -37,39 +37,50 @@ template <Block B>
   return shape.size() / B::elements;
 }
 
+// The tensor of `shape` that blocks hold, under parameters of the type `Params`: `params_of<B>` or
+// `float_params_of<B>`.
+template <class Params, Unpackable B, Backend Ops>
+[[nodiscard]] QuantizedTensor<Params> unpack_as(std::span<const std::uint8_t> blocks,
+                                                const Shape& shape) {
+  constexpr const char* function = "tq::layouts::gguf::unpack";
+  using Element = typename Params::type;
+  using Fields = BlockFields<B>;
+  const std::size_t count = block_count<B>(function, shape);
+  tq::detail::require_count(function, "bytes of blocks", count * B::bytes, blocks.size());
+  Buffer<code_of<B>> codes(shape.size());
+  ParamsBuilder<Params> params(count * Fields::groups);
+  for (std::size_t b = 0; b < count; ++b) {
+    Fields fields;
+    load_fields(blocks.data() + b * B::bytes, fields);
+    for (std::size_t g = 0; g < Fields::groups; ++g) {
+      params.require_scale(fields.scales[g], b);
+      if constexpr (Params::has_offset) params.require_offset(fields.offsets[g], b);
+      const std::int32_t zero =
+          hold_group<B>(fields, g, codes.data() + b * B::elements + g * Fields::group);
+      params.add(fields.scales[g], fields.offset(g), zero);
+    }
+    if constexpr (SuperBlockScale<typename Params::scale_type>) params.add_factors(fields.factors);
+  }
+  Buffer<std::byte> packed(LowFirst::bytes_for<Element>(shape.size()));
+  pack_unchecked<Element, LowFirst, Ops>(codes.span(), packed.span());
+  return {shape, std::move(params).take(), std::move(packed)};
+}
+
 }  // namespace detail
 
 /// The tensor of `shape` that blocks hold, row-major, the last axis in whole blocks. Its values are
 /// those of `dequantize` bit for bit, but for the sign of zeros, and no value becomes a float on
-/// the way. Throws: `errc::shape_mismatch` for another number of bytes, and for rows that are no
+/// the way. Super-blocks keep their float16 and the whole numbers of their sub-blocks as they are
+/// stored, without the signs, which codes and zero points have (`params_of`). Integers have no
+/// scale of 0: the codes of a group under it become codes of the value 0 under the scale 1, or under
+/// the number 1 of its super-block. Throws: `errc::shape_mismatch` for another number of bytes, and for rows that are no
 /// whole blocks; `errc::bad_argument` for extents that memory cannot hold; `errc::bad_scale` for a
 /// scale that is NaN or infinite (2^128 of MXFP4 and 480 of NVFP4, the codes 255, included), and
 /// for a negative scale beside offsets; `errc::not_finite` for an offset that is NaN or infinite.
 template <Unpackable B, Backend Ops = default_backend>
 [[nodiscard]] QuantizedTensor<params_of<B>> unpack(std::span<const std::uint8_t> blocks,
                                                    const Shape& shape) {
-  constexpr const char* function = "tq::layouts::gguf::unpack";
-  using Params = params_of<B>;
-  using Element = typename Params::type;
-  using Fields = detail::BlockFields<B>;
-  const std::size_t count = detail::block_count<B>(function, shape);
-  tq::detail::require_count(function, "bytes of blocks", count * B::bytes, blocks.size());
-  Buffer<detail::code_of<B>> codes(shape.size());
-  detail::ParamsBuilder<Params> params(count * Fields::groups);
-  for (std::size_t b = 0; b < count; ++b) {
-    Fields fields;
-    detail::load_fields(blocks.data() + b * B::bytes, fields);
-    for (std::size_t g = 0; g < Fields::groups; ++g) {
-      params.require_scale(fields.scales[g], b);
-      if constexpr (Params::has_offset) params.require_offset(fields.offsets[g], b);
-      const std::int32_t zero =
-          detail::hold_group<B>(fields, g, codes.data() + b * B::elements + g * Fields::group);
-      params.add(fields.scales[g], fields.offset(g), zero);
-    }
-  }
-  Buffer<std::byte> packed(LowFirst::bytes_for<Element>(shape.size()));
-  pack_unchecked<Element, LowFirst, Ops>(codes.span(), packed.span());
-  return {shape, std::move(params).take(), std::move(packed)};
+  return detail::unpack_as<params_of<B>, B, Ops>(blocks, shape);
 }
 
 }  // namespace tq::layouts::gguf

@@ -59,6 +59,8 @@ struct reads {
     if constexpr (std::same_as<Stored, Scales<DoubleQuantized>>)
       if (stride == 1 && first % DoubleQuantized::block == 0)
         return double_quantized(stored, first, n, to);
+    if constexpr (requires { stored.super_values(); })
+      if (stride == 1) return by_super_blocks(stored, first, n, to);
     one_by_one(stored.values(), first, n, stride, to);
   }
 
@@ -75,6 +77,26 @@ struct reads {
   static void one_by_one(const View& values, std::size_t first, std::size_t n, std::size_t stride,
                          T* to) noexcept {
     for (std::size_t i = 0; i < n; ++i) to[i] = values[first + i * stride];
+  }
+  // Whole numbers by their float, a super-block at a time.
+  static void by_super_blocks(const Stored& stored, std::size_t first, std::size_t n,
+                              float* to) noexcept {
+    constexpr std::size_t block = Stored::block;
+    const auto* const codes = stored.stored().data();
+    const std::size_t end = first + n;
+    for (std::size_t i = first; i < end;) {
+      const std::size_t next = std::min(end, (i / block + 1) * block);
+      const float d = stored.super_values()[i / block];
+      if (next - i == block) {  // a loop for vectors
+        typename Stored::stored_type some[block];
+        std::copy_n(codes + i, block, some);
+        for (std::size_t k = 0; k < block; ++k) to[k] = d * static_cast<float>(some[k]);
+      } else {
+        for (std::size_t k = i; k < next; ++k) to[k - i] = d * static_cast<float>(codes[k]);
+      }
+      to += next - i;
+      i = next;
+    }
   }
   static void double_quantized(const Stored& stored, std::size_t first, std::size_t n,
                                float* to) noexcept {

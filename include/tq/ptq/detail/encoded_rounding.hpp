@@ -80,7 +80,7 @@ class EncodedRounding {
   template <class Scale>
   static EncodedAffine fit_one(Range range, const ParamsFit& fit) {
     const std::span<const Range> ranges(&range, 1);
-    auto scales = Scales<Scale>::fit(ranges, fit.scales);
+    auto scales = scales_for<Scale>(ranges, fit);
     EncodedAffine out{scales.values()[0]};
     if constexpr (OffsetType<Scale>)
       if (fit.offsets != nullptr)

@@ -3,7 +3,9 @@
 // Half-quadratic quantization of weights in a scheme that is a value.
 
 #include <tq/core/executor.hpp>
+#include <tq/core/params_view.hpp>
 #include <tq/core/tensor_view.hpp>
+#include <tq/error.hpp>
 #include <tq/ops/backend/backend.hpp>
 #include <tq/ptq/detail/block_search.hpp>
 #include <tq/ptq/detail/encoded_codes_of.hpp>
@@ -46,7 +48,7 @@ void set_hqq_offsets(const ConstTensorView& view, const HqqOptions& options, Enc
   const Block prototype(EncodedRounding<B>::template of<Types, ScaleTypes>(tensor.spec, layout));
   const std::vector<double> importances(view.shape()[1], 1.0);
   visit_scale<ScaleTypes>(tensor.spec, [&]<class Scale>() {
-    if constexpr (OffsetType<Scale>) {
+    if constexpr (OffsetType<Scale> && PlainScaleType<Scale>) {
       using Moved = MovedOffset<Scale, EncodedAffine>;
       std::vector<typename Offsets<Scale>::stored_type> offsets(tensor.scales.size());
       search_blocks(StackedRows(view), importances, AnyGranularity(tensor.spec), prototype,
@@ -55,6 +57,9 @@ void set_hqq_offsets(const ConstTensorView& view, const HqqOptions& options, Enc
                       offsets[i] = hqq_offset(block, Moved(layout.codes, start), options).stored();
                     });
       tensor.offsets = Offsets<Scale>(std::move(offsets));
+    } else {
+      raise_expected(errc::unsupported, "tq::hqq", {"offsets that stand by themselves"},
+                     {to_string(tensor.spec)});
     }
   });
   round_codes<Types, ScaleTypes, B>(view, tensor, layout, executor);

@@ -62,6 +62,14 @@ template <class Types>
   return fits[position_of(all_numerics{}, spec.numerics)];
 }
 
+// The scales that fit `ranges`; super-blocks know whether offsets stand beside them.
+template <ScaleType Scale>
+[[nodiscard]] Scales<Scale> scales_for(std::span<const Range> ranges, const ParamsFit& fit) {
+  if constexpr (requires { Scales<Scale>::fit_beside_offsets(ranges, fit.scales); })
+    if (fit.offsets != nullptr) return Scales<Scale>::fit_beside_offsets(ranges, fit.scales);
+  return Scales<Scale>::fit(ranges, fit.scales);
+}
+
 // Sets the parameters of `tensor` to those that fit one range per block.
 template <class Types, class ScaleTypes>
 void fit_parameters(EncodedTensor& tensor, std::span<const Range> ranges) {
@@ -69,7 +77,7 @@ void fit_parameters(EncodedTensor& tensor, std::span<const Range> ranges) {
   tensor.zero_points = {};
   tensor.offsets = {};
   visit_scale<ScaleTypes>(tensor.spec, [&]<class Scale>() {
-    auto scales = Scales<Scale>::fit(ranges, fit.scales);
+    auto scales = scales_for<Scale>(ranges, fit);
     if constexpr (OffsetType<Scale>)
       if (fit.offsets != nullptr)
         tensor.offsets = offsets_for<Scale>(ranges, scales.values(), *fit.offsets);

@@ -2,7 +2,9 @@
 #pragma once
 // StoredScales: what a file keeps of scales, whatever their type; to and from the static types.
 
+#include <tq/core/float_elements.hpp>
 #include <tq/core/scales.hpp>
+#include <tq/core/super_block_scales.hpp>
 #include <tq/error.hpp>
 
 #include <concepts>
@@ -18,7 +20,8 @@ namespace tq {
 /// Scales, or offsets, as a file keeps them.
 struct StoredScales {
   std::vector<std::uint16_t> codes;  ///< one per scale, but of those that are float32
-  std::vector<float> factors;  ///< those of float32, the tensor scale (`TwoLevel`) or block scales
+  std::vector<float> factors;  ///< those of float32, the tensor scale (`TwoLevel`), block scales,
+                               ///< or the float16 of super-blocks
   float offset = 0.0f;         ///< of `DoubleQuantized`
   friend bool operator==(const StoredScales&, const StoredScales&) = default;
 };
@@ -65,6 +68,10 @@ template <ScaleType S>
     layout.has_offset = true;
     layout.element = dynamic8::name;
   }
+  if constexpr (SuperBlockScale<S>) {
+    layout.factors = Scales<S>::blocks_of(count);
+    layout.element = S::element::name;
+  }
   if constexpr (CodedElement<S>) layout.has_nan = S::format::has_nan;
   return layout;
 }
@@ -82,6 +89,8 @@ template <ScaleType S>
     out.factors.assign(scales.block_scales().begin(), scales.block_scales().end());
     out.offset = scales.offset();
   }
+  if constexpr (SuperBlockScale<S>)
+    out.factors.assign(scales.super_values().begin(), scales.super_values().end());
   return out;
 }
 
@@ -99,11 +108,22 @@ template <class Code>
   }
   return codes;
 }
+// The codes of values of float16. Throws: `errc::bad_scale` for other numbers.
+[[nodiscard]] inline std::vector<std::uint16_t> half_codes(const std::vector<float>& values) {
+  std::vector<std::uint16_t> codes;
+  codes.reserve(values.size());
+  for (const float value : values) {
+    codes.push_back(float16(value).code);
+    if (float16::format::decode(codes.back()) != value)
+      raise_expected(errc::bad_scale, "tq::restore_scales", {"super scales of float16"}, {value});
+  }
+  return codes;
+}
 }  // namespace detail
 
 /// The scales that were stored.
-/// Throws: `errc::bad_argument` for a code wider than the type's, or not one tensor scale; what
-/// `Scales` throws.
+/// Throws: `errc::bad_argument` for a code wider than the type's, or not one tensor scale;
+/// `errc::bad_scale` for super scales that are no float16; what `Scales` throws.
 template <ScaleType S>
 [[nodiscard]] Scales<S> restore_scales(StoredScales stored) {
   if constexpr (std::same_as<S, float>) {
@@ -119,6 +139,8 @@ template <ScaleType S>
       return Scales<S>(std::move(codes), stored.factors[0]);
     } else if constexpr (std::same_as<S, DoubleQuantized>) {
       return Scales<S>(std::move(codes), std::move(stored.factors), stored.offset);
+    } else if constexpr (SuperBlockScale<S>) {
+      return Scales<S>(std::move(codes), detail::half_codes(stored.factors));
     } else {
       return Scales<S>(std::move(codes));
     }

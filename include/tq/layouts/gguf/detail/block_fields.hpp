@@ -3,7 +3,6 @@
 // BlockFields: the codes, scales and offsets of a block, apart from how they are packed.
 
 #include <tq/layouts/gguf/block.hpp>
-#include <tq/layouts/gguf/detail/whole_factors.hpp>
 #include <tq/layouts/gguf/params_of.hpp>
 
 #include <cstddef>
@@ -25,11 +24,19 @@ inline constexpr int zero_code = [] {
   else return B::zero;
 }();
 
+// The float16 of a block and the whole numbers under it, of formats that have such.
+template <class B>
+struct BlockFactors {};
+template <SuperBlocked B>
+struct BlockFactors<B> {
+  typename B::Scales factors;
+};
+
 // The codes of a block in order, without signs, and the scale and the offset of each group. The
 // scale of a sub-block is its product with the scale of the block, and the offset that of its
 // minimum, with the sign changed: both are exact as float32.
 template <Unpackable B>
-struct BlockFields {
+struct BlockFields : BlockFactors<B> {
   static constexpr auto group =
       static_cast<std::size_t>(typename params_of<B>::granularity_type{}.size());
   static constexpr std::size_t groups = B::elements / group;
@@ -80,11 +87,10 @@ inline void load_fields(const std::uint8_t* block, BlockFields<IQ4_NL>& f) noexc
   f.scales[0] = load_half(block);
 }
 inline void load_fields(const std::uint8_t* block, BlockFields<IQ4_XS>& f) noexcept {
-  IQ4_XS::Scales fields;
-  IQ4_XS::load_scales(block, fields);
+  IQ4_XS::load_scales(block, f.factors);
   for (std::size_t k = 0; k < 8; ++k) {
     load_nibbles(block + 8 + 16 * k, 16, f.codes + 32 * k);
-    f.scales[k] = fields.d * static_cast<float>(fields.scales[k]);
+    f.scales[k] = f.factors.d * static_cast<float>(f.factors.scales[k]);
   }
 }
 inline void load_fields(const std::uint8_t* block, BlockFields<MXFP4>& f) noexcept {
@@ -104,6 +110,7 @@ void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   B::load(block, fields);
   if constexpr (has_minimums<B>) take_codes(fields.codes, 0, f.codes);
   else take_codes(fields.codes, B::zero, f.codes);
+  f.factors = fields;
   for (std::size_t j = 0; j < BlockFields<B>::groups; ++j) {
     f.scales[j] = fields.d * static_cast<float>(fields.scales[j]);
     if constexpr (has_minimums<B>)
@@ -111,50 +118,31 @@ void load_fields(const std::uint8_t* block, BlockFields<B>& f) noexcept {
   }
 }
 
-// Writes the block of the fields. Returns false if the format does not have their scales or
-// offsets.
+// Writes the block of the fields, of super-blocks that of the factors.
 template <class B>
   requires is_block_of<B, Q1_0, Q2_0, TQ1_0, TQ2_0, Q4_0, Q5_0, Q8_0, IQ4_NL>
-[[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
+void store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
   B::store(f.scales[0], f.codes, block);
-  return true;
 }
 template <class B>
   requires is_block_of<B, Q4_1, Q5_1>
-[[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
+void store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
   B::store(f.scales[0], f.offsets[0], f.codes, block);
-  return true;
 }
-[[nodiscard]] inline bool store_fields(const BlockFields<MXFP4>& f, std::uint8_t* block) noexcept {
+inline void store_fields(const BlockFields<MXFP4>& f, std::uint8_t* block) noexcept {
   block[0] = static_cast<std::uint8_t>(float8_e8m0fnu::format::encode<NonSaturate>(f.scales[0]));
   store_nibbles(f.codes, f.codes + 16, 16, block + 1);
-  return true;
 }
-[[nodiscard]] inline bool store_fields(const BlockFields<NVFP4>& f, std::uint8_t* block) noexcept {
+inline void store_fields(const BlockFields<NVFP4>& f, std::uint8_t* block) noexcept {
   for (std::size_t s = 0; s < 4; ++s) {
     block[s] = static_cast<std::uint8_t>(float8_e4m3fn::format::encode<NonSaturate>(f.scales[s]));
     store_nibbles(f.codes + 16 * s, f.codes + 16 * s + 8, 8, block + 4 + 8 * s);
   }
-  return true;
 }
-template <class B>
-  requires is_block_of<B, Q3_K, Q6_K, IQ4_XS> || has_minimums<B>
-[[nodiscard]] bool store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
-  constexpr std::size_t groups = BlockFields<B>::groups;
-  typename B::Scales fields;
-  bool is_exact;
-  if constexpr (has_minimums<B>) {
-    float minimums[groups];
-    for (std::size_t j = 0; j < groups; ++j) minimums[j] = -f.offsets[j];
-    is_exact = find_factors<groups>(f.scales, {0, B::top_scale}, fields.d, fields.scales) &&
-               find_factors<groups>(minimums, {0, B::top_scale}, fields.dmin, fields.minimums);
-  } else {
-    constexpr int top = -B::low_scale - 1;
-    is_exact = find_factors<groups>(f.scales, {B::low_scale, top}, fields.d, fields.scales);
-  }
-  B::store_scales(fields, block);
+template <SuperBlocked B>
+void store_fields(const BlockFields<B>& f, std::uint8_t* block) noexcept {
+  B::store_scales(f.factors, block);
   B::store_codes(f.codes, block);
-  return is_exact;
 }
 
 }  // namespace tq::layouts::gguf::detail

@@ -86,15 +86,16 @@ inline constexpr std::array<std::uint8_t, 257> iq4_codes = [] {
   return false;
 }
 
-// The reverse of `hold_group` for codes under a positive scale, which f has. Returns false for
-// codes, or a zero point, that no group of the format is held as.
+// The reverse of `hold_group` for codes under a positive scale, which f has: gives it its sign, or
+// makes it 0 where codes that all mean 0 stand under the scale of such (`is_least`). Returns false
+// for codes, or a zero point, that no group of the format is held as.
 template <Unpackable B>
-[[nodiscard]] bool restore_group(std::span<const code_of<B>> held, std::int32_t zero,
+[[nodiscard]] bool restore_group(std::span<const code_of<B>> held, std::int32_t zero, bool is_least,
                                  BlockFields<B>& f, std::size_t g) noexcept {
   using Params = params_of<B>;
   std::uint8_t* const codes = f.codes + g * BlockFields<B>::group;
   float& scale = f.scales[g];
-  const bool is_nothing = scale == 1.0f && !CodedElement<typename Params::type> &&
+  const bool is_nothing = is_least && !CodedElement<typename Params::type> &&
                           std::ranges::all_of(held, [&](int q) { return q == zero; });
   if (is_nothing) scale = 0.0f;
   if constexpr (holds_values<B>) {
