@@ -7,6 +7,9 @@
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json.hpp>
 #include <tq/ops/dequantize.hpp>
+#include <tq/store/convert_model.ipp>
+#include <tq/store/dequantize_model.ipp>
+#include <tq/store/stored_model.ipp>
 
 #include <cstddef>
 #include <cstdint>

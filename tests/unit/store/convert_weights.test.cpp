@@ -4,8 +4,10 @@
 #include <tq/ptq/hessian_stack.hpp>
 #include <tq/scheme/named_schemes.hpp>
 #include <tq/store/convert_model.hpp>
+#include <tq/store/convert_model.ipp>
 #include <tq/store/hessian_file.hpp>
 #include <tq/store/hessians.hpp>
+#include <tq/store/stored_model.ipp>
 
 #include <filesystem>
 #include <map>

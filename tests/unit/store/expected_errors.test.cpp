@@ -2,6 +2,7 @@
 #include <tq/ptq/expected_error.hpp>
 #include <tq/store/expected_errors.hpp>
 #include <tq/store/hessians.hpp>
+#include <tq/store/stored_model.ipp>
 
 #include <cstddef>
 #include <map>

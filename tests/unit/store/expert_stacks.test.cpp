@@ -7,6 +7,9 @@
 #include <tq/containers/safetensors.hpp>
 #include <tq/json/json_text.hpp>
 #include <tq/store/dequantize_model.hpp>
+#include <tq/store/dequantize_model.ipp>
+#include <tq/store/stored_model.ipp>
+#include <tq/store/write_checkpoint.ipp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,9 +8,12 @@
 #include <tq/scheme/encoded_blocks.hpp>
 #include <tq/scheme/encoded_tensor.hpp>
 #include <tq/store/convert_model.hpp>
+#include <tq/store/convert_model.ipp>
 #include <tq/store/copy_reasons.hpp>
 #include <tq/store/dequantize_model.hpp>
+#include <tq/store/dequantize_model.ipp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model.ipp>
 
 #include <string>
 

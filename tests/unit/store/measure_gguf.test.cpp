@@ -11,8 +11,11 @@
 #include <tq/store/gguf_mix.hpp>
 #include <tq/store/gguf_mix_json.hpp>
 #include <tq/store/measure_gguf.hpp>
+#include <tq/store/measure_gguf.ipp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model.ipp>
 #include <tq/store/write_gguf.hpp>
+#include <tq/store/write_gguf.ipp>
 
 #include <cmath>
 #include <cstdint>

@@ -10,7 +10,10 @@
 #include <tq/select/precision_selector.hpp>
 #include <tq/store/checkpoint_sizes.hpp>
 #include <tq/store/measure_checkpoint.hpp>
+#include <tq/store/measure_checkpoint.ipp>
+#include <tq/store/stored_model.ipp>
 #include <tq/store/write_checkpoint.hpp>
+#include <tq/store/write_checkpoint.ipp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <tq/ops/quantize.hpp>
 #include <tq/store/save.hpp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model.ipp>
 
 #include <algorithm>
 #include <cstddef>

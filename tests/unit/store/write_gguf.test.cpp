@@ -13,7 +13,9 @@
 #include <tq/store/gguf_mix_json.hpp>
 #include <tq/store/importance_file.hpp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model.ipp>
 #include <tq/store/write_gguf.hpp>
+#include <tq/store/write_gguf.ipp>
 
 #include <algorithm>
 #include <cmath>

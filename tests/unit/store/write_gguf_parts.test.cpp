@@ -4,8 +4,10 @@
 #include <tq/containers/gguf_writer.hpp>
 #include <tq/store/detail/gguf_shards.hpp>
 #include <tq/store/stored_model.hpp>
+#include <tq/store/stored_model.ipp>
 #include <tq/store/team.hpp>
 #include <tq/store/write_gguf.hpp>
+#include <tq/store/write_gguf.ipp>
 
 #include <barrier>
 #include <map>
