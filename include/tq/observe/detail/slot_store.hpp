@@ -2,6 +2,7 @@
 #pragma once
 // SlotStore: the slots of an observer, packed until somebody wants them as they are.
 
+#include <tq/bodies.hpp>
 #include <tq/observe/detail/packed_slots.hpp>
 
 #include <cstddef>
@@ -37,58 +38,43 @@ class SlotStore {
   std::vector<A> open_;
 };
 
+// One for all observers, so that they can be copied.
+[[nodiscard]] TQ_CORE_API std::mutex& slot_mutex() noexcept;
+
 template <class A>
   requires packs_slots<A>
 class SlotStore<A> {
  public:
   SlotStore() = default;
   explicit SlotStore(std::vector<A> states) : open_(std::move(states)) {}
-  explicit SlotStore(PackedSlots<A> states)
-      : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
+  explicit SlotStore(PackedSlots<A> states);
   SlotStore(SlotStore&&) noexcept = default;
   SlotStore& operator=(SlotStore&&) noexcept = default;
-  SlotStore(const SlotStore& other) {
-    const std::lock_guard lock(mutex());
-    packed_ = other.packed_;
-    open_ = other.open_;
-  }
+  SlotStore(const SlotStore& other);
   SlotStore& operator=(const SlotStore& other) {
     if (this != &other) *this = SlotStore(other);
     return *this;
   }
-  ~SlotStore() = default;
+  ~SlotStore();
 
-  [[nodiscard]] std::size_t size() const {
-    const std::lock_guard lock(mutex());
-    return packed_ ? packed_->size() : open_.size();
-  }
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
-  [[nodiscard]] bool is_packed() const {
-    const std::lock_guard lock(mutex());
-    return packed_ != nullptr;
-  }
+  [[nodiscard]] bool is_packed() const;
   void clear() noexcept {
     packed_.reset();
     open_.clear();
   }
 
   /// The slots, to be changed. Throws: std::bad_alloc.
-  [[nodiscard]] std::vector<A>& open() {
-    if (packed_) unpack();
-    return open_;
-  }
+  [[nodiscard]] std::vector<A>& open();
   /// The slots as they are. Throws: std::bad_alloc.
-  [[nodiscard]] const std::vector<A>& view() const {
-    const std::lock_guard lock(mutex());
-    if (packed_) unpack();
-    return open_;
-  }
+  [[nodiscard]] const std::vector<A>& view() const;
   /// Calls f(number, slot) for every slot in ascending order, and leaves packed what is packed.
   template <class F>
   void for_each(F&& f) const {
     std::shared_ptr<const PackedSlots<A>> packed;
     {
-      const std::lock_guard lock(mutex());
+      const std::lock_guard lock(slot_mutex());
       packed = packed_;
     }
     if (packed) packed->for_each(f);
@@ -108,17 +94,7 @@ class SlotStore<A> {
   }
 
  private:
-  // One for all, so that observers can be copied.
-  [[nodiscard]] static std::mutex& mutex() noexcept {
-    static std::mutex shared;
-    return shared;
-  }
-  void unpack() const {
-    std::vector<A> states(packed_->size());
-    for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
-    open_ = std::move(states);
-    packed_.reset();
-  }
+  void unpack() const;
 
   mutable std::shared_ptr<const PackedSlots<A>> packed_;  // null once they are open
   mutable std::vector<A> open_;
@@ -140,20 +116,101 @@ template <class A>
   requires packs_slots<A>
 class SlotPrototype<A> {
  public:
-  explicit SlotPrototype(const A& prototype) {
-    if (prototype == initial()) return;
-    PackedSlots<A> packed;
-    packed.push_back(prototype);
-    own_ = SlotStore<A>(std::move(packed));
-  }
-  [[nodiscard]] const A& get() const { return own_.empty() ? initial() : own_.view().front(); }
+  explicit SlotPrototype(const A& prototype);
+  [[nodiscard]] const A& get() const;
 
  private:
-  [[nodiscard]] static const A& initial() {
-    static const A value{};
-    return value;
-  }
+  [[nodiscard]] static const A& initial();
   SlotStore<A> own_;  // empty for the default
 };
 
+// --- bodies, which are no inline functions: see usual_observers.hpp ---
+
+/// Makes slots, or leaves those there are.
+template <class A>
+void make_slots(std::vector<A>& slots, std::size_t n, const A& prototype) {
+  if (slots.empty()) slots.resize(n, prototype);
+}
+
+template <class A>
+  requires packs_slots<A>
+SlotStore<A>::SlotStore(PackedSlots<A> states)
+    : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
+
+template <class A>
+  requires packs_slots<A>
+SlotStore<A>::SlotStore(const SlotStore& other) {
+  const std::lock_guard lock(slot_mutex());
+  packed_ = other.packed_;
+  open_ = other.open_;
+}
+
+template <class A>
+  requires packs_slots<A>
+SlotStore<A>::~SlotStore() = default;
+
+template <class A>
+  requires packs_slots<A>
+std::size_t SlotStore<A>::size() const {
+  const std::lock_guard lock(slot_mutex());
+  return packed_ ? packed_->size() : open_.size();
+}
+
+template <class A>
+  requires packs_slots<A>
+bool SlotStore<A>::is_packed() const {
+  const std::lock_guard lock(slot_mutex());
+  return packed_ != nullptr;
+}
+
+template <class A>
+  requires packs_slots<A>
+std::vector<A>& SlotStore<A>::open() {
+  if (packed_) unpack();
+  return open_;
+}
+
+template <class A>
+  requires packs_slots<A>
+const std::vector<A>& SlotStore<A>::view() const {
+  const std::lock_guard lock(slot_mutex());
+  if (packed_) unpack();
+  return open_;
+}
+
+template <class A>
+  requires packs_slots<A>
+void SlotStore<A>::unpack() const {
+  std::vector<A> states(packed_->size());
+  for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
+  open_ = std::move(states);
+  packed_.reset();
+}
+
+template <class A>
+  requires packs_slots<A>
+SlotPrototype<A>::SlotPrototype(const A& prototype) {
+  if (prototype == initial()) return;
+  PackedSlots<A> packed;
+  packed.push_back(prototype);
+  own_ = SlotStore<A>(std::move(packed));
+}
+
+template <class A>
+  requires packs_slots<A>
+const A& SlotPrototype<A>::get() const {
+  return own_.empty() ? initial() : own_.view().front();
+}
+
+template <class A>
+  requires packs_slots<A>
+const A& SlotPrototype<A>::initial() {
+  static const A value{};
+  return value;
+}
+
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/observe/detail/slot_store.ipp>
+#endif

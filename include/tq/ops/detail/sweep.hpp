@@ -174,6 +174,11 @@ void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operan
   });
 }
 
+#ifdef TQ_KERNEL_LIBRARY
+extern template void sweep_tensor(const driver::BoundKernel&, const TensorOperands&, const Shape&,
+                                  const Shape&, const driver::Parameters&, const Serial&);
+#endif
+
 }  // namespace tq::detail
 
 #ifndef TQ_KERNEL_LIBRARY

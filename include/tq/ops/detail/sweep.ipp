@@ -26,4 +26,9 @@ TQ_CORE_API bool TensorSpans::pack_in_place(int bits) const noexcept {
   return true;
 }
 
+#ifdef TQ_KERNEL_LIBRARY
+template void sweep_tensor(const driver::BoundKernel&, const TensorOperands&, const Shape&,
+                           const Shape&, const driver::Parameters&, const Serial&);
+#endif
+
 }  // namespace tq::detail
