@@ -15,7 +15,7 @@ namespace tq::detail {
 
 /// The slots of an observer. Those of a stored state stay packed until they are added to, or looked
 /// at as a whole. Functions that are const do no harm to one another on several threads.
-template <class A>
+template <class A, bool Packs = packs_slots<A>>
 class SlotStore {
  public:
   SlotStore() = default;
@@ -42,8 +42,7 @@ class SlotStore {
 [[nodiscard]] TQ_CORE_API std::mutex& slot_mutex() noexcept;
 
 template <class A>
-  requires packs_slots<A>
-class SlotStore<A> {
+class SlotStore<A, true> {
  public:
   SlotStore() = default;
   explicit SlotStore(std::vector<A> states) : open_(std::move(states)) {}
@@ -101,7 +100,7 @@ class SlotStore<A> {
 };
 
 /// The initial state of an observer's slots; a large one takes no memory while it is the default.
-template <class A>
+template <class A, bool Packs = packs_slots<A>>
 class SlotPrototype {
  public:
   explicit SlotPrototype(A prototype) : own_(std::move(prototype)) {}
@@ -113,8 +112,7 @@ class SlotPrototype {
 };
 
 template <class A>
-  requires packs_slots<A>
-class SlotPrototype<A> {
+class SlotPrototype<A, true> {
  public:
   explicit SlotPrototype(const A& prototype);
   [[nodiscard]] const A& get() const;
@@ -133,54 +131,46 @@ void make_slots(std::vector<A>& slots, std::size_t n, const A& prototype) {
 }
 
 template <class A>
-  requires packs_slots<A>
-SlotStore<A>::SlotStore(PackedSlots<A> states)
+SlotStore<A, true>::SlotStore(PackedSlots<A> states)
     : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
 
 template <class A>
-  requires packs_slots<A>
-SlotStore<A>::SlotStore(const SlotStore& other) {
+SlotStore<A, true>::SlotStore(const SlotStore& other) {
   const std::lock_guard lock(slot_mutex());
   packed_ = other.packed_;
   open_ = other.open_;
 }
 
 template <class A>
-  requires packs_slots<A>
-SlotStore<A>::~SlotStore() = default;
+SlotStore<A, true>::~SlotStore() = default;
 
 template <class A>
-  requires packs_slots<A>
-std::size_t SlotStore<A>::size() const {
+std::size_t SlotStore<A, true>::size() const {
   const std::lock_guard lock(slot_mutex());
   return packed_ ? packed_->size() : open_.size();
 }
 
 template <class A>
-  requires packs_slots<A>
-bool SlotStore<A>::is_packed() const {
+bool SlotStore<A, true>::is_packed() const {
   const std::lock_guard lock(slot_mutex());
   return packed_ != nullptr;
 }
 
 template <class A>
-  requires packs_slots<A>
-std::vector<A>& SlotStore<A>::open() {
+std::vector<A>& SlotStore<A, true>::open() {
   if (packed_) unpack();
   return open_;
 }
 
 template <class A>
-  requires packs_slots<A>
-const std::vector<A>& SlotStore<A>::view() const {
+const std::vector<A>& SlotStore<A, true>::view() const {
   const std::lock_guard lock(slot_mutex());
   if (packed_) unpack();
   return open_;
 }
 
 template <class A>
-  requires packs_slots<A>
-void SlotStore<A>::unpack() const {
+void SlotStore<A, true>::unpack() const {
   std::vector<A> states(packed_->size());
   for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
   open_ = std::move(states);
@@ -188,8 +178,7 @@ void SlotStore<A>::unpack() const {
 }
 
 template <class A>
-  requires packs_slots<A>
-SlotPrototype<A>::SlotPrototype(const A& prototype) {
+SlotPrototype<A, true>::SlotPrototype(const A& prototype) {
   if (prototype == initial()) return;
   PackedSlots<A> packed;
   packed.push_back(prototype);
@@ -197,14 +186,12 @@ SlotPrototype<A>::SlotPrototype(const A& prototype) {
 }
 
 template <class A>
-  requires packs_slots<A>
-const A& SlotPrototype<A>::get() const {
+const A& SlotPrototype<A, true>::get() const {
   return own_.empty() ? initial() : own_.view().front();
 }
 
 template <class A>
-  requires packs_slots<A>
-const A& SlotPrototype<A>::initial() {
+const A& SlotPrototype<A, true>::initial() {
   static const A value{};
   return value;
 }
