@@ -29,6 +29,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,11 @@ concept NonFinitePolicy = requires {
 namespace detail {
 // "tq::Observer::observe: tensor 'x'".
 [[nodiscard]] TQ_CORE_API std::string where_of(const char* function, const std::string& name);
+// The texts of what an observer of this name throws.
+[[noreturn]] TQ_CORE_API void refuse_batch(const std::string& name, std::uint64_t last);
+[[noreturn]] TQ_CORE_API void refuse_slots(const std::string& name, std::size_t before,
+                                           std::size_t now, std::string_view granularity,
+                                           const Shape& shape);
 
 // Copies of a value for tasks, as many as are in use at the same time. A task passes its changes
 // on to the next task that takes its copy.
@@ -220,23 +226,8 @@ class Observer {
   template <Backend B, Real T>
   void take_part(const Shape& shape, std::size_t first, std::span<const T> x);
 
-  // Whether to add to the slots may throw once the window has room.
-  template <Backend B>
-  [[nodiscard]] static bool may_throw(std::vector<Acc>& states) {
-    constexpr bool takes_columns = requires(const float* x) {
-      Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
-    };  // which take memory
-    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && states.size() > 1;
-    else if constexpr (requires(Acc& a) { a.make_room(); })
-      return !std::all_of(states.begin(), states.end(), [](Acc& slot) { return slot.make_room(); });
-    else return states.size() != 0;
-  }
-
   template <Backend B, Real T>
   void require_finite(const TensorView<const T>& x) const;
-
-  template <Backend B, Real T>
-  using window_t = detail::SlotWindow<B, Acc, T>;
 
   template <Backend B, Real T, Executor E>
   void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo);

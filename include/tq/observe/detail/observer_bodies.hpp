@@ -4,7 +4,10 @@
 
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
+#include <tq/core/executor.hpp>
 #include <tq/error.hpp>
+#include <tq/observe/detail/slot_window.hpp>
+#include <tq/observe/detail/slots_undo.hpp>
 #include <tq/observe/observer.hpp>
 
 #include <algorithm>
@@ -17,12 +20,34 @@
 
 namespace tq {
 
+namespace detail {
+
+// Whether to add to the slots may throw once a window has room.
+template <Backend B, class Acc>
+[[nodiscard]] bool may_throw(std::vector<Acc>& states) {
+  constexpr bool takes_columns = requires(const float* x) {
+    Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
+  };  // which take memory
+  if constexpr (adds_quietly<B, Acc>) return takes_columns && states.size() > 1;
+  else if constexpr (requires(Acc& a) { a.make_room(); })
+    return !std::all_of(states.begin(), states.end(), [](Acc& slot) { return slot.make_room(); });
+  else return states.size() != 0;
+}
+
+// Adds a tensor to slots, of which each block has one.
+template <Backend B, class Acc, Real T>
+void add_tensor(std::vector<Acc>& states, const TensorView<const T>& x, const Shape& block) {
+  SlotWindow<B, Acc, T> window(states, 0);
+  window.make_room();
+  window.add_tensor(x.data(), x.shape(), block, x.strides());
+}
+
+}  // namespace detail
+
 template <Accumulator Acc, Granularity Gran, NonFinitePolicy NonFinite>
 void Observer<Acc, Gran, NonFinite>::begin(const Shape& shape) {
   const std::size_t n = slots_for(shape);
-  if (next_.is_used)
-    detail::raise_expected(errc::bad_argument, where("observe"), {"batches of numbers below 2^64"},
-                           {"another after number ", next_.number});
+  if (next_.is_used) detail::refuse_batch(name_, next_.number);
   if (shape.size() != 0) {
     std::vector<Acc>& states = slots_.open();
     detail::make_slots(states, n, prototype_.get());
@@ -85,9 +110,7 @@ std::size_t Observer<Acc, Gran, NonFinite>::slots_for(const Shape& shape) const 
     detail::require_possible(where("observe"), granularity_, shape);
   const std::size_t n = param_count(granularity_, shape);
   if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
-    detail::raise_expected(errc::shape_mismatch, where("observe"),
-                           {"a tensor with ", slots_.size(), " slots as before"},
-                           {n, " (", Gran::name, " over shape ", shape.extents(), ")"});
+    detail::refuse_slots(name_, slots_.size(), n, Gran::name, shape);
   return n;
 }
 
@@ -115,8 +138,8 @@ void Observer<Acc, Gran, NonFinite>::take_part(const Shape& shape, std::size_t f
                            {x.size(), " from number ", first, " on"});
   std::vector<Acc>& states = slots_.open();
   detail::SlotsUndo<Acc> undo(states, next_);
-  if (may_throw<B>(states)) undo.save_all();
-  window_t<B, T> window(states, 0);
+  if (detail::may_throw<B>(states)) undo.save_all();
+  detail::SlotWindow<B, Acc, T> window(states, 0);
   window.make_room();
   window.add_part(shape, granularity_.block(shape), first, x);
   undo.keep();
@@ -145,24 +168,24 @@ template <Backend B, Real T, Executor E>
 void Observer<Acc, Gran, NonFinite>::add(const TensorView<const T>& x, const E& executor,
                                          detail::SlotsUndo<Acc>& undo) {
   std::vector<Acc>& states = slots_.open();
-  if (may_throw<B>(states)) undo.save_all();
+  if (detail::may_throw<B>(states)) undo.save_all();
   const Shape& shape = x.shape();
   const Shape block = granularity_.block(shape);
-  if (detail::is_one_task(executor, shape.size())) {
-    window_t<B, T> window(states, 0);
-    window.make_room();
-    return window.add_tensor(x.data(), shape, block, x.strides());
+  if (std::same_as<E, Serial> || detail::is_one_task(executor, shape.size()))
+    return detail::add_tensor<B>(states, x, block);
+  if constexpr (!std::same_as<E, Serial>) {
+    const std::size_t n = states.size(), threads = executor.concurrency();
+    if (n < 4 * threads) return add_shares<B>(x, block, executor);
+    // Slots enough for everyone: each task has some of them for itself.
+    const std::size_t tasks = std::min(n, 4 * threads);
+    executor(tasks, [&](std::size_t t) {
+      const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
+      undo.save(first, last);
+      detail::SlotWindow<B, Acc, T> window(std::span<Acc>(states).subspan(first, last - first),
+                                           first);
+      window.add_tensor(x.data(), shape, block, x.strides());
+    });
   }
-  const std::size_t n = states.size(), threads = executor.concurrency();
-  if (n < 4 * threads) return add_shares<B>(x, block, executor);
-  // Slots enough for everyone: each task has some of them for itself.
-  const std::size_t tasks = std::min(n, 4 * threads);
-  executor(tasks, [&](std::size_t t) {
-    const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
-    undo.save(first, last);
-    window_t<B, T> window(std::span<Acc>(states).subspan(first, last - first), first);
-    window.add_tensor(x.data(), shape, block, x.strides());
-  });
 }
 
 template <Accumulator Acc, Granularity Gran, NonFinitePolicy NonFinite>
@@ -173,7 +196,7 @@ void Observer<Acc, Gran, NonFinite>::add_shares(const TensorView<const T>& x, co
   detail::Copies parts(detail::shares_of<Acc>(states, prototype_.get()));
   detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
     std::vector<Acc> part = parts.take();
-    window_t<B, T>(part, 0).add_all(x.data(), each);
+    detail::SlotWindow<B, Acc, T>(part, 0).add_all(x.data(), each);
     parts.give_back(std::move(part));
   });
   for (const std::vector<Acc>& part : parts.all())

@@ -24,6 +24,10 @@ extern template class SlotWindow<default_backend, MinMax, float>;
 extern template class SlotWindow<default_backend, Histogram, float>;
 extern template void make_slots(std::vector<MinMax>&, std::size_t, const MinMax&);
 extern template void make_slots(std::vector<Histogram>&, std::size_t, const Histogram&);
+extern template void add_tensor<default_backend>(std::vector<MinMax>&,
+                                                 const TensorView<const float>&, const Shape&);
+extern template void add_tensor<default_backend>(std::vector<Histogram>&,
+                                                 const TensorView<const float>&, const Shape&);
 }  // namespace detail
 
 extern template class Observer<MinMax>;

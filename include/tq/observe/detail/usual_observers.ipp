@@ -15,6 +15,10 @@ template class SlotWindow<default_backend, MinMax, float>;
 template class SlotWindow<default_backend, Histogram, float>;
 template void make_slots(std::vector<MinMax>&, std::size_t, const MinMax&);
 template void make_slots(std::vector<Histogram>&, std::size_t, const Histogram&);
+template void add_tensor<default_backend>(std::vector<MinMax>&, const TensorView<const float>&,
+                                          const Shape&);
+template void add_tensor<default_backend>(std::vector<Histogram>&, const TensorView<const float>&,
+                                          const Shape&);
 }  // namespace detail
 
 template class Observer<MinMax>;
