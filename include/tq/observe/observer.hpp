@@ -189,7 +189,10 @@ class Observer {
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
-  [[nodiscard]] std::span<const Acc> accumulators() const { return slots_.view(); }
+  [[nodiscard]] std::span<const Acc> accumulators() const {
+    const std::vector<Acc>& slots = slots_.view();
+    return {slots.data(), slots.size()};
+  }
   /// How many there are.
   [[nodiscard]] std::size_t slot_count() const { return slots_.size(); }
   /// Calls f(number, accumulator) for each of them in order. Histograms of a stored state stay
