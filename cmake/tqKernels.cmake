@@ -5,7 +5,8 @@
 # ISAS: of sse2 sse4_2 avx2 avx512 avx512vnni (x86-64) or neon64 (64-bit Arm); by default all that the target has.
 # The first one is what every processor that the program is meant for must have. The environment variable TQ_ISA
 # takes a lower one when a program runs. avx512vnni, with which avx512 is built, has products of bytes of its own.
-# The products of the layers of linear/ are always part of the library.
+# The products of the layers of linear/ are always part of the library, and so are the bodies of functions that are no
+# kernels: files that link it include declarations of these.
 # FAMILIES: of integers floats codebooks halves; by default all. Operations of other families are compiled where
 # they are used, and need <tq/ops/backend/native_backend.hpp>.
 # The target asks the linker to leave out unused kernels (--gc-sections); KEEP_UNUSED does not ask for it.
@@ -81,6 +82,27 @@ function(_tq_make_products dir isas out)
   configure_file(${_tq_kernels_dir}/select_products.cpp.in ${dir}/select_products.cpp @ONLY)
   set_source_files_properties(${dir}/select_products.cpp PROPERTIES COMPILE_OPTIONS "${_tq_kernel_options}")
   set(${out} ${sources} ${dir}/select_products.cpp PARENT_SCOPE)
+endfunction()
+
+# Makes the file of functions that are no kernels, whose bodies are in .ipp files, and adds its name to a list.
+function(_tq_make_bodies dir list)
+  _tq_kernel_settings()
+  set(include ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include)
+  if(NOT EXISTS ${include}/tq/bodies.hpp)  # installed
+    get_target_property(include tq::core INTERFACE_INCLUDE_DIRECTORIES)
+  endif()
+  set(bodies "")
+  foreach(room IN ITEMS core observe calibrate ops)
+    file(GLOB_RECURSE files RELATIVE ${include} CONFIGURE_DEPENDS ${include}/tq/${room}/*.ipp)
+    foreach(file IN LISTS files)
+      string(APPEND bodies "#include <${file}>\n")
+    endforeach()
+  endforeach()
+  configure_file(${_tq_kernels_dir}/bodies.cpp.in ${dir}/bodies.cpp @ONLY)
+  # As in files that link the library.
+  set_source_files_properties(${dir}/bodies.cpp PROPERTIES COMPILE_OPTIONS "${_tq_kernel_options}"
+    COMPILE_DEFINITIONS TQ_KERNEL_LIBRARY)
+  set(${list} ${${list}} ${dir}/bodies.cpp PARENT_SCOPE)
 endfunction()
 
 function(tq_add_kernels target)
@@ -174,6 +196,7 @@ function(tq_add_kernels target)
   endforeach()
   set_source_files_properties(${its_sources} PROPERTIES COMPILE_OPTIONS "${_tq_kernel_options}")
   list(APPEND sources ${its_sources})
+  _tq_make_bodies(${dir} sources)
 
   add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PUBLIC tq::core)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// TQ_API: functions whose bodies are in .ipp files.
+// TQ_API, TQ_CORE_API: functions whose bodies are in .ipp files.
 
 #include <tq/config.hpp>
 
@@ -11,4 +11,11 @@
 #define TQ_API [[gnu::abi_tag("tq_files")]]
 #else
 #define TQ_API inline
+#endif
+
+// The same for the library of `tq_add_kernels`.
+#ifdef TQ_KERNEL_LIBRARY
+#define TQ_CORE_API [[gnu::abi_tag("tq_kernels")]]
+#else
+#define TQ_CORE_API inline
 #endif

@@ -3,6 +3,7 @@
 // AciqCalibrator: the clipping range that is best for a Laplace or normal distribution of the same
 // mean and spread.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/detail/distribution.hpp>
 #include <tq/calibrate/detail/quantizer_grid.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,9 +54,7 @@ struct Gauss {
     }
   }
   [[nodiscard]] static double tail(double x) noexcept { return std::erfc(x / std::sqrt(2.0)) / 2; }
-  [[nodiscard]] static double excess(double x) noexcept {
-    return std::exp(-x * x / 2) / std::sqrt(2 * 3.141592653589793) - x * tail(x);
-  }
+  [[nodiscard]] TQ_CORE_API static double excess(double x) noexcept;
 };
 
 /// A symmetric density whose mean and spread can be told from what `Acc` saw; with mean 0 and
@@ -85,30 +83,7 @@ struct FittedPrior {
 ///     E(a) = sides * integral over x > a of (x - a)^2 f(x) + share * step(a)^2 / 12,   E'(a) = 0.
 /// step(a) is the length that the codes have to cover, in as many parts as there are codes. Of what
 /// becomes 0 whatever a is (unsigned codes) neither a side nor a share counts.
-[[nodiscard]] inline double analytic_clip(const QuantizerGrid& grid, const FittedPrior& prior) {
-  const double codes = static_cast<double>(grid.codes.max) - grid.codes.min + 1,
-               centre = prior.mean / prior.spread;
-  const bool one_sided = grid.by == Decides::top;
-  const double sides = one_sided ? 1 : 2;
-  const double share = !one_sided ? 1 : centre > 0 ? 1 - prior.tail(centre) : prior.tail(-centre);
-  const auto slope = [&](double a) {
-    const double lo = prior.mean - a, hi = prior.mean + a;
-    double length = 2 * (std::abs(prior.mean) + a), growth = 2;
-    if (one_sided || grid.by == Decides::ends) {
-      const bool up = hi > 0, down = !one_sided && lo < 0;
-      length = (up ? hi : 0.0) - (down ? lo : 0.0);
-      growth = (up ? 1 : 0) + (down ? 1 : 0);
-    }
-    return share * length * growth / (6 * codes * codes) -
-           2 * sides * prior.spread * prior.excess(a / prior.spread);
-  };
-  double lo = 0, hi = 64 * prior.spread;
-  for (int i = 0; i < 64; ++i) {
-    const double middle = lo + (hi - lo) / 2;
-    (slope(middle) < 0 ? lo : hi) = middle;
-  }
-  return lo;
-}
+[[nodiscard]] TQ_CORE_API double analytic_clip(const QuantizerGrid& grid, const FittedPrior& prior);
 
 /// The range of the least mean squared error for the prior between the ends of `seen`, over the
 /// levels there are; `seen` where the prior has nothing there.
@@ -169,3 +144,7 @@ struct AciqCalibrator {
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/calibrate/aciq.ipp>
+#endif

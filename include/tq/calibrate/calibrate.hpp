@@ -2,6 +2,7 @@
 #pragma once
 // calibrate: from what an observer saw, or straight from a tensor, to parameters.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/min_max.hpp>
 #include <tq/core/detail/flat_range.hpp>
@@ -29,12 +30,7 @@ namespace tq {
 
 namespace detail {
 // The text is made in a function that is no template, once for all types.
-[[noreturn]] inline void refuse_no_data(const std::string& name, std::size_t i, std::size_t n) {
-  const std::string where = "tq::calibrate" + (name.empty() ? name : ": tensor '" + name + "'");
-  if (n == 0) raise_text(errc::no_data, {where, ": expected data, but the observer saw none"});
-  raise_text(errc::no_data, {where, ": expected finite values in every slot, but slot ", i, " of ",
-                             n, " saw none"});
-}
+[[noreturn]] TQ_CORE_API void refuse_no_data(const std::string& name, std::size_t i, std::size_t n);
 
 template <class Params, class N, class Acc, class NonFinite, class C, class E>
 [[nodiscard]] params_under<Params, N> calibrate_observer(
@@ -238,3 +234,7 @@ template <AnyParams Params, Accumulator Acc, Readable X, class C, class... Rest>
 }
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/calibrate/calibrate.ipp>
+#endif

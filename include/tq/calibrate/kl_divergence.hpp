@@ -2,6 +2,7 @@
 #pragma once
 // KlDivergenceCalibrator: the clipping threshold that keeps the distribution.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/detail/distribution.hpp>
 #include <tq/calibrate/detail/divergence.hpp>
@@ -10,7 +11,6 @@
 #include <tq/error.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,21 +22,8 @@ namespace tq {
 namespace detail {
 
 /// Where a window is cut, as shares of it, into what becomes one code each.
-[[nodiscard]] inline std::vector<double> window_cuts(const QuantizerGrid& grid,
-                                                     std::int32_t zero_point) {
-  std::vector<double> cuts;
-  if (grid.is_integer) {
-    const std::int32_t levels =
-        grid.codes.max - (grid.by == Decides::ends ? grid.codes.min : zero_point) + 1;
-    for (std::int32_t k = 1; k < levels; ++k) cuts.push_back(static_cast<double>(k) / levels);
-    return cuts;
-  }
-  const LevelTable& table = grid.levels();
-  const double top = std::max(table.levels.back(), -table.levels.front());
-  for (const double t : table.thresholds)
-    if (t > 0 && t < top) cuts.push_back(t / top);
-  return cuts;
-}
+[[nodiscard]] TQ_CORE_API std::vector<double> window_cuts(const QuantizerGrid& grid,
+                                                          std::int32_t zero_point);
 
 /// A threshold in bins, and its divergence: infinite where there is none.
 struct Threshold {
@@ -46,62 +33,16 @@ struct Threshold {
 };
 
 /// The threshold of least divergence.
-[[nodiscard]] inline Threshold least_divergence(const NumberedBins& bins, const QuantizerGrid& grid,
-                                                std::span<const double> cuts, std::int64_t stride) {
-  const std::int64_t lowest =
-      grid.by == Decides::ends ? std::min(bins.first(), std::int64_t{0}) : 0;
-  const std::int64_t highest = std::max(bins.end(), std::int64_t{0}),
-                     whole = std::max(-lowest, highest);
-  const auto levels = static_cast<std::int64_t>(cuts.size()) + 1;
-  const auto begin = [&](std::int64_t t) { return std::max(lowest, -t); };
-  const auto end = [&](std::int64_t t) { return std::min(highest, t); };
-  // The windows that have as many bins as there are levels, and something in them.
-  std::int64_t least = std::max({bins.first(), -bins.end(), std::int64_t{0}}) + 1;
-  if (end(whole) - begin(whole) < levels) return {};
-  while (end(least) - begin(least) < levels) {
-    const std::int64_t lacking = levels - (end(least) - begin(least));
-    least += std::max((lacking + 1) / 2, std::int64_t{1});
-  }
-  if (stride == 0)
-    stride = (whole - least) / std::clamp(32768 / levels, std::int64_t{1}, std::int64_t{256}) + 1;
-  Threshold best;
-  for (std::int64_t t = whole; t >= least; t -= stride) {
-    const double d = bins.divergence(begin(t), end(t), cuts);
-    if (d < best.divergence - 1e-12) best = {t, t == whole, d};
-  }
-  return best;
-}
+[[nodiscard]] TQ_CORE_API Threshold least_divergence(const NumberedBins& bins,
+                                                     const QuantizerGrid& grid,
+                                                     std::span<const double> cuts,
+                                                     std::int64_t stride);
 
 /// The divergence when nothing is clipped, of bins and of single values that lie beyond them: each
 /// counts in the level that its centre is in.
-[[nodiscard]] inline double whole_divergence(const BinCounts& bins,
-                                             const std::vector<ValueCount>& points, Range seen,
-                                             Signs signs, std::span<const double> cuts) {
-  const bool both = signs == Signs::kept;
-  const double bottom = both ? std::min(double(seen.min), 0.0) : 0.0;
-  const double top = signs == Signs::folded ? std::max(-double(seen.min), double(seen.max))
-                                            : std::max(double(seen.max), 0.0);
-  std::vector<double> counted(cuts.size() + 1), filled(cuts.size() + 1);
-  double total = 0, sum = 0;
-  const auto add = [&](double at, std::uint64_t count) {
-    if (count == 0 || (signs == Signs::dropped && at < 0)) return;
-    const double share = ((both ? at : std::abs(at)) - bottom) / (top - bottom),
-                 n = static_cast<double>(count);
-    const auto level =
-        static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), share) - cuts.begin());
-    counted[level] += n;
-    filled[level] += 1;
-    total += n;
-    sum += n * std::log(n);
-  };
-  for (std::size_t i = 0; i < bins.counts.size(); ++i)
-    add(bins.origin + (static_cast<double>(i) + 0.5) * bins.width, bins.counts[i]);
-  for (const ValueCount& v : points)
-    if (v.value != 0) add(double(v.value), v.count);
-  for (std::size_t k = 0; k < counted.size(); ++k)
-    if (counted[k] > 0) sum -= counted[k] * std::log(counted[k] / filled[k]);
-  return sum / total;
-}
+[[nodiscard]] TQ_CORE_API double whole_divergence(const BinCounts& bins,
+                                                  const std::vector<ValueCount>& points, Range seen,
+                                                  Signs signs, std::span<const double> cuts);
 
 /// All counts in bins of one width, without the zeros that are known as such.
 template <HistogramAccumulator Acc>
@@ -111,6 +52,48 @@ template <HistogramAccumulator Acc>
     if (v.value == 0) all.counts[static_cast<std::size_t>(-all.origin / all.width)] -= v.count;
   return all;
 }
+
+/// The observed range, clipped at a threshold.
+[[nodiscard]] TQ_CORE_API Range clipped_at(Range whole, double t, const QuantizerGrid& grid);
+
+/// What `KlDivergenceCalibrator` chooses, for quantizers of any type.
+template <HistogramAccumulator Acc>
+[[nodiscard]] Range kl_range(const QuantizerGrid& grid, const Acc& seen, std::int64_t stride,
+                             bool count_zeros) {
+  const Range whole = seen.range();
+  if (!grid.leaves_choice(whole)) return whole;
+  const Signs signs = grid.by == Decides::ends  ? Signs::kept
+                      : grid.by == Decides::top ? Signs::dropped
+                                                : Signs::folded;
+  const std::vector<double> cuts = window_cuts(grid, grid.fit(whole).zero_point);
+  const auto least = [&](const NumberedBins& bins) {
+    return least_divergence(bins, grid, cuts, stride);
+  };
+  if (count_zeros) {
+    const Threshold t = least(NumberedBins(seen, signs));
+    return t.is_whole ? whole
+                      : clipped_at(whole, static_cast<double>(t.bins) * seen.bin_width(), grid);
+  }
+  if (Distribution::is_few_values(seen, grid.size()))
+    return least_lp_error(grid, Distribution::of(seen, grid.by), whole, 2);
+  const std::vector<ValueCount> points = points_of(seen);
+  const BinCounts fine = bins_of(seen);
+  if (fine.counts.empty() || seen.bin_width() <= 4 * fine.width) {
+    const BinCounts all = bins_without_zeros(seen, points);
+    const Threshold t = least(NumberedBins(all, signs, 0, 0));
+    return t.is_whole ? whole : clipped_at(whole, static_cast<double>(t.bins) * all.width, grid);
+  }
+  double below = 0, above = 0;
+  for (const ValueCount& v : points)
+    if (v.value != 0 && !(signs == Signs::dropped && v.value < 0))
+      (signs == Signs::kept && v.value < 0 ? below : above) += static_cast<double>(v.count);
+  const Threshold t = least(NumberedBins(fine, signs, below, above));
+  if (!(t.divergence < whole_divergence(fine, points, whole, signs, cuts))) return whole;
+  return clipped_at(whole, static_cast<double>(t.bins) * fine.width, grid);
+}
+#ifdef TQ_KERNEL_LIBRARY
+extern template Range kl_range(const QuantizerGrid&, const Histogram&, std::int64_t, bool);
+#endif
 
 }  // namespace detail
 
@@ -143,46 +126,12 @@ struct KlDivergenceCalibrator {
     if (stride < 0)
       detail::raise_expected(errc::bad_argument, "tq::KlDivergenceCalibrator",
                              {"a stride of 0 or more"}, {stride});
-    const Range whole = seen.range();
-    const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
-    if (!grid.leaves_choice(whole)) return whole;
-    using detail::Decides, detail::Signs;
-    const Signs signs = grid.by == Decides::ends  ? Signs::kept
-                        : grid.by == Decides::top ? Signs::dropped
-                                                  : Signs::folded;
-    const std::vector<double> cuts = detail::window_cuts(grid, grid.fit(whole).zero_point);
-    const auto least = [&](const detail::NumberedBins& bins) {
-      return detail::least_divergence(bins, grid, cuts, stride);
-    };
-    if (count_zeros) {
-      const detail::Threshold t = least(detail::NumberedBins(seen, signs));
-      return t.is_whole ? whole
-                        : clipped(whole, static_cast<double>(t.bins) * seen.bin_width(), grid);
-    }
-    if (detail::Distribution::is_few_values(seen, grid.size()))
-      return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), whole, 2);
-    const std::vector<ValueCount> points = detail::points_of(seen);
-    const BinCounts fine = detail::bins_of(seen);
-    if (fine.counts.empty() || seen.bin_width() <= 4 * fine.width) {
-      const BinCounts all = detail::bins_without_zeros(seen, points);
-      const detail::Threshold t = least(detail::NumberedBins(all, signs, 0, 0));
-      return t.is_whole ? whole : clipped(whole, static_cast<double>(t.bins) * all.width, grid);
-    }
-    double below = 0, above = 0;
-    for (const ValueCount& v : points)
-      if (v.value != 0 && !(signs == Signs::dropped && v.value < 0))
-        (signs == Signs::kept && v.value < 0 ? below : above) += static_cast<double>(v.count);
-    const detail::Threshold t = least(detail::NumberedBins(fine, signs, below, above));
-    if (!(t.divergence < detail::whole_divergence(fine, points, whole, signs, cuts))) return whole;
-    return clipped(whole, static_cast<double>(t.bins) * fine.width, grid);
-  }
-
- private:
-  [[nodiscard]] static Range clipped(Range whole, double t, const detail::QuantizerGrid& grid) {
-    if (grid.by != detail::Decides::ends) return grid.symmetric(t);
-    return {static_cast<float>(std::max(double(whole.min), -t)),
-            static_cast<float>(std::min(double(whole.max), t))};
+    return detail::kl_range(detail::quantizer_grid<Params, N>(), seen, stride, count_zeros);
   }
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/calibrate/kl_divergence.ipp>
+#endif

@@ -2,13 +2,11 @@
 #pragma once
 // LpCalibrator: the range whose quantizer leaves the least mean |x - x'|^p.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/concepts.hpp>
 #include <tq/calibrate/detail/distribution.hpp>
-#include <tq/calibrate/detail/lp_error.hpp>
 #include <tq/calibrate/detail/quantizer_grid.hpp>
-#include <tq/calibrate/detail/range_search.hpp>
-#include <tq/error.hpp>
-#include <tq/numeric/shortest_text.hpp>
+#include <tq/observe/histogram.hpp>
 
 #include <concepts>
 
@@ -16,26 +14,26 @@ namespace tq {
 
 namespace detail {
 /// The grid for ranges of this distribution.
-[[nodiscard]] inline QuantizerGrid placed(QuantizerGrid grid, const Distribution& d) {
-  if (grid.by == Decides::width) grid.middle = d.median() * d.unit();
-  return grid;
-}
+[[nodiscard]] TQ_CORE_API QuantizerGrid placed(QuantizerGrid grid, const Distribution& d);
 
 /// The range with the least mean |x - x'|^norm for values of this distribution. A template, as the
 /// searches take long to compile.
 template <std::same_as<Distribution> D>
-[[nodiscard]] Range least_lp_error(const QuantizerGrid& anywhere, const D& d, Range seen,
-                                   double norm) {
-  const QuantizerGrid grid = placed(anywhere, d);
-  const auto search = [&](const auto& primitive) {
-    const LpError error(grid, d, norm, primitive);
-    if (error.on_levels(grid.fit(seen))) return seen;
-    RangeSearch best(grid, seen, d.width() * d.unit(), error);
-    if (d.is_few_points()) best.try_parts();
-    return best.best();
-  };
-  return norm == 2 ? search(SquarePrimitive{}) : search(PowerPrimitive(norm));
+[[nodiscard]] TQ_CORE_API Range least_lp_error(const QuantizerGrid& anywhere, const D& d,
+                                               Range seen, double norm);
+
+/// Throws: `errc::bad_argument` for a norm outside (0, 16].
+TQ_CORE_API void require_norm(double norm);
+
+/// The same for what an accumulator saw.
+template <class Acc>
+[[nodiscard]] Range lp_range(const QuantizerGrid& grid, const Acc& seen, double norm) {
+  if (!grid.leaves_choice(seen.range())) return seen.range();
+  return least_lp_error(grid, Distribution::of(seen, grid.by), seen.range(), norm);
 }
+#ifdef TQ_KERNEL_LIBRARY
+extern template Range lp_range(const QuantizerGrid&, const Histogram&, double);
+#endif
 }  // namespace detail
 
 /// The range with the least mean |x - x'|^norm, where x' is what the quantizer itself makes of x:
@@ -51,14 +49,13 @@ struct LpCalibrator {
   /// Throws: `errc::bad_argument` for a norm outside (0, 16].
   template <AnyParams Params, NumericsPolicy N, SampleFor<Params> Acc>
   [[nodiscard]] Range range(const Acc& seen) const {
-    if (!(norm > 0 && norm <= 16))
-      detail::raise_expected(errc::bad_argument, "tq::LpCalibrator", {"a norm in (0, 16]"},
-                             {detail::shortest_text(norm)});
-    const detail::QuantizerGrid grid = detail::quantizer_grid<Params, N>();
-    if (!grid.leaves_choice(seen.range())) return seen.range();
-    return detail::least_lp_error(grid, detail::Distribution::of(seen, grid.by), seen.range(),
-                                  norm);
+    detail::require_norm(norm);
+    return detail::lp_range(detail::quantizer_grid<Params, N>(), seen, norm);
   }
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/calibrate/lp.ipp>
+#endif

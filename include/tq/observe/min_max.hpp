@@ -2,14 +2,13 @@
 #pragma once
 // MinMax: the smallest and largest finite value seen.
 
-#include <tq/error.hpp>
+#include <tq/bodies.hpp>
 #include <tq/observe/concepts.hpp>
 #include <tq/ops/backend/backend.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -17,12 +16,7 @@ namespace tq {
 
 namespace detail {
 // Throws: `errc::malformed` unless min and max are finite and in order.
-inline void require_range(const char* where, float min, float max) {
-  if (min >= -std::numeric_limits<float>::max() && min <= max &&
-      max <= std::numeric_limits<float>::max())
-    return;
-  raise_expected(errc::malformed, where, {"a finite range"}, {min, " to ", max});
-}
+TQ_CORE_API void require_range(const char* where, float min, float max);
 }  // namespace detail
 
 /// Smallest and largest finite value of a stream. NaN and infinities are skipped and counted.
@@ -61,27 +55,9 @@ class MinMax {
     float min, max;
     std::uint64_t finite, nan, infinite;
   };
-  [[nodiscard]] State state() const noexcept {
-    const std::uint64_t finite = count_ - seen_.nan - seen_.infinite;
-    return empty() ? State{0, 0, 0, seen_.nan, seen_.infinite}
-                   : State{seen_.min, seen_.max, finite, seen_.nan, seen_.infinite};
-  }
+  [[nodiscard]] TQ_CORE_API State state() const noexcept;
   /// Throws: `errc::malformed` for a state that no stream leads to.
-  [[nodiscard]] static MinMax from_state(const State& s) {
-    MinMax out;
-    if (s.finite != 0) {
-      detail::require_range("tq::MinMax::from_state", s.min, s.max);
-      out.seen_.min = s.min;
-      out.seen_.max = s.max;
-    } else if (s.min != 0 || s.max != 0) {
-      detail::raise_expected(errc::malformed, "tq::MinMax::from_state",
-                             {"the range 0 to 0 without values"}, {s.min, " to ", s.max});
-    }
-    out.seen_.nan = s.nan;
-    out.seen_.infinite = s.infinite;
-    out.count_ = s.finite + s.nan + s.infinite;
-    return out;
-  }
+  [[nodiscard]] TQ_CORE_API static MinMax from_state(const State& s);
   friend bool operator==(const MinMax& a, const MinMax& b) noexcept {
     return a.seen_.min == b.seen_.min && a.seen_.max == b.seen_.max && a.seen_.nan == b.seen_.nan &&
            a.seen_.infinite == b.seen_.infinite && a.count_ == b.count_;
@@ -101,3 +77,7 @@ class MinMax {
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/observe/min_max.ipp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 // Observer: fans a tensor out over one accumulator per parameter slot.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/flat_range.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/row_major.hpp>
@@ -28,6 +29,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,14 @@ concept NonFinitePolicy = requires {
 };
 
 namespace detail {
+// "tq::Observer::observe: tensor 'x'".
+[[nodiscard]] TQ_CORE_API std::string where_of(const char* function, const std::string& name);
+// The texts of what an observer of this name throws.
+[[noreturn]] TQ_CORE_API void refuse_batch(const std::string& name, std::uint64_t last);
+[[noreturn]] TQ_CORE_API void refuse_slots(const std::string& name, std::size_t before,
+                                           std::size_t now, std::string_view granularity,
+                                           const Shape& shape);
+
 // Copies of a value for tasks, as many as are in use at the same time. A task passes its changes
 // on to the next task that takes its copy.
 template <class T>
@@ -143,22 +153,7 @@ class Observer {
 
   /// Starts a batch that comes in parts: a dense tensor of `shape`, of which `add_part` adds every
   /// element once. Throws: as `observe`.
-  void begin(const Shape& shape) {
-    const std::size_t n = slots_for(shape);
-    if (next_.is_used)
-      detail::raise_expected(errc::bad_argument, where("observe"),
-                             {"batches of numbers below 2^64"},
-                             {"another after number ", next_.number});
-    if (shape.size() != 0) {
-      std::vector<Acc>& states = slots_.open();
-      if (states.empty()) states.resize(n, prototype_.get());
-      if constexpr (numbers_batches) {
-        prototype_.change().begin_batch(next_.number);
-        for (Acc& slot : states) slot.begin_batch(next_.number);
-      }
-    }
-    next_.count();
-  }
+  void begin(const Shape& shape);
 
   /// Adds the elements of `x`, row-major, as those of the batch's tensor from number `first` on.
   /// Throws: `errc::shape_mismatch` unless `shape` has them; `errc::bad_argument` for extents that
@@ -185,25 +180,7 @@ class Observer {
   /// Throws: `errc::bad_argument` when the granularities differ; `errc::shape_mismatch` when the
   /// numbers of slots do (and neither is empty); what the accumulators' `merge` throws. The
   /// observer is as it was before then.
-  void merge(const Observer& other) {
-    if constexpr (std::equality_comparable<Gran>)
-      if (!(granularity_ == other.granularity_))
-        detail::raise_expected(errc::bad_argument, where("merge"),
-                               {"an observer of the same ", Gran::name},
-                               {"one of another axis or size"});
-    if (!slots_.empty() && !other.slots_.empty() && slots_.size() != other.slots_.size())
-      detail::raise_expected(errc::shape_mismatch, where("merge"), {slots_.size(), " slots"},
-                             {other.slots_.size()});
-    if (slots_.empty() ? other.slots_.is_packed() : slots_.is_packed()) return merge_packed(other);
-    std::vector<Acc>& states = slots_.open();
-    detail::SlotsUndo<Acc> undo(states, next_);
-    take_batches(other);
-    if (states.empty()) states.resize(other.slots_.size(), prototype_.get());
-    if constexpr (!noexcept(std::declval<Acc&>().merge(std::declval<const Acc&>())))
-      undo.save_all();
-    other.slots_.for_each([&](std::size_t i, const Acc& slot) { states[i].merge(slot); });
-    undo.keep();
-  }
+  void merge(const Observer& other);
 
   /// Forgets everything seen.
   void reset() noexcept {
@@ -212,7 +189,10 @@ class Observer {
   }
 
   /// One per parameter, in the order of the parameters; none before the first element.
-  [[nodiscard]] std::span<const Acc> accumulators() const { return slots_.view(); }
+  [[nodiscard]] std::span<const Acc> accumulators() const {
+    const std::vector<Acc>& slots = slots_.view();
+    return {slots.data(), slots.size()};
+  }
   /// How many there are.
   [[nodiscard]] std::size_t slot_count() const { return slots_.size(); }
   /// Calls f(number, accumulator) for each of them in order. Histograms of a stored state stay
@@ -230,8 +210,7 @@ class Observer {
   static constexpr bool numbers_batches = requires(Acc& a) { a.begin_batch(std::uint64_t{}); };
 
   [[nodiscard]] std::string where(const char* function) const {
-    return std::string("tq::Observer::") + function +
-           (name_.empty() ? "" : ": tensor '" + name_ + "'");
+    return detail::where_of(function, name_);
   }
 
   void take_batches(const Observer& other) noexcept {
@@ -239,142 +218,26 @@ class Observer {
       next_ = {other.next_.number, next_.is_used || other.next_.is_used};
   }
   // Merges slot by slot, so that few are unpacked at a time. Both have as many slots, or this none.
-  void merge_packed(const Observer& other) {
-    if constexpr (detail::packs_slots<Acc>) {
-      detail::PackedSlots<Acc> merged;
-      const auto own = std::make_unique<Acc>(prototype());
-      if (slots_.empty()) {
-        other.slots_.for_each([&](std::size_t, const Acc& slot) {
-          *own = prototype();
-          own->merge(slot);
-          merged.push_back(*own);
-        });
-      } else if (other.slots_.empty()) {
-        return take_batches(other);
-      } else {
-        slots_.for_each_beside(other.slots_, [&](const Acc& slot, const Acc& theirs) {
-          *own = slot;
-          own->merge(theirs);
-          merged.push_back(*own);
-        });
-      }
-      slots_ = detail::SlotStore<Acc>(std::move(merged));
-      take_batches(other);
-    }
-  }
+  void merge_packed(const Observer& other);
 
   // The number of slots for `shape`, which fits the granularity and the batches before.
-  [[nodiscard]] std::size_t slots_for(const Shape& shape) const {
-    if (granularity_.check(shape) != errc::ok || !detail::has_size(shape))
-      detail::require_possible(where("observe"), granularity_, shape);
-    const std::size_t n = param_count(granularity_, shape);
-    if (shape.size() != 0 && !slots_.empty() && slots_.size() != n)
-      detail::raise_expected(errc::shape_mismatch, where("observe"),
-                             {"a tensor with ", slots_.size(), " slots as before"},
-                             {n, " (", Gran::name, " over shape ", shape.extents(), ")"});
-    return n;
-  }
+  [[nodiscard]] std::size_t slots_for(const Shape& shape) const;
 
   template <Backend B, Real T, Executor E>
-  void take(const TensorView<const T>& x, const E& executor) {
-    if constexpr (NonFinite::raises) {
-      static_cast<void>(slots_for(x.shape()));
-      require_finite<B>(x);
-    }
-    if (slots_.is_packed()) static_cast<void>(slots_for(x.shape()));  // before memory is taken
-    detail::SlotsUndo<Acc> undo(slots_.open(), next_);
-    begin(x.shape());
-    if (x.size() != 0) add<B>(x, executor, undo);
-    undo.keep();
-  }
+  void take(const TensorView<const T>& x, const E& executor);
 
   template <Backend B, Real T>
-  void take_part(const Shape& shape, std::size_t first, std::span<const T> x) {
-    if (!detail::has_size(shape) || detail::sum_or_most(first, x.size()) > shape.size())
-      detail::raise_expected(errc::shape_mismatch, where("add_part"),
-                             {"elements of a tensor of shape ", shape.extents()},
-                             {x.size(), " from number ", first, " on"});
-    std::vector<Acc>& states = slots_.open();
-    detail::SlotsUndo<Acc> undo(states, next_);
-    if (may_throw<B>(states)) undo.save_all();
-    window_t<B, T> window(states, 0);
-    window.make_room();
-    window.add_part(shape, granularity_.block(shape), first, x);
-    undo.keep();
-  }
-
-  // Whether to add to the slots may throw once the window has room.
-  template <Backend B>
-  [[nodiscard]] static bool may_throw(std::vector<Acc>& states) {
-    constexpr bool takes_columns = requires(const float* x) {
-      Acc::template add_columns<B>(std::span<Acc>{}, x, std::size_t{}, std::ptrdiff_t{});
-    };  // which take memory
-    if constexpr (detail::adds_quietly<B, Acc>) return takes_columns && states.size() > 1;
-    else if constexpr (requires(Acc& a) { a.make_room(); })
-      return !std::all_of(states.begin(), states.end(), [](Acc& slot) { return slot.make_room(); });
-    else return states.size() != 0;
-  }
+  void take_part(const Shape& shape, std::size_t first, std::span<const T> x);
 
   template <Backend B, Real T>
-  void require_finite(const TensorView<const T>& x) const {
-    kernels::Extremes e;
-    detail::Widened<B, T> widened;
-    for_each_run(
-        x.shape(), PerTensor::block(x.shape()), x.strides(), x.strides(), [&](const Run& r) {
-          widened.each_row(x.data() + r.source, r.length, r.count, r.source_stride,
-                           [&](std::size_t, std::size_t, std::span<const float> row) {
-                             const kernels::Extremes part = B::min_max::run(row.data(), row.size());
-                             e.nan += part.nan;
-                             e.infinite += part.infinite;
-                           });
-        });
-    if (e.nan + e.infinite != 0)
-      detail::raise_expected(
-          errc::not_finite, where("observe"), {"finite values"},
-          {e.nan, " NaN and ", e.infinite, " infinite among ", x.shape().size()});
-  }
-
-  template <Backend B, Real T>
-  using window_t = detail::SlotWindow<B, Acc, T>;
+  void require_finite(const TensorView<const T>& x) const;
 
   template <Backend B, Real T, Executor E>
-  void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo) {
-    std::vector<Acc>& states = slots_.open();
-    if (may_throw<B>(states)) undo.save_all();
-    const Shape& shape = x.shape();
-    const Shape block = granularity_.block(shape);
-    if (detail::is_one_task(executor, shape.size())) {
-      window_t<B, T> window(states, 0);
-      window.make_room();
-      return window.add_all(
-          x.data(), [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
-    }
-    const std::size_t n = states.size(), threads = executor.concurrency();
-    if (n < 4 * threads) return add_shares<B>(x, block, executor);
-    // Slots enough for everyone: each task has some of them for itself.
-    const std::size_t tasks = std::min(n, 4 * threads);
-    executor(tasks, [&](std::size_t t) {
-      const std::size_t first = n * t / tasks, last = n * (t + 1) / tasks;
-      undo.save(first, last);
-      window_t<B, T> window(std::span<Acc>(states).subspan(first, last - first), first);
-      window.add_all(x.data(),
-                     [&](auto&& f) { for_each_run(shape, block, x.strides(), x.strides(), f); });
-    });
-  }
+  void add(const TensorView<const T>& x, const E& executor, detail::SlotsUndo<Acc>& undo);
 
   // Tasks have slots of their own, which are merged at the end.
   template <Backend B, Real T, Executor E>
-  void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor) {
-    std::vector<Acc>& states = slots_.open();
-    detail::Copies parts(detail::shares_of<Acc>(states, prototype_.get()));
-    detail::for_each_task(executor, x.shape(), block, x.strides(), x.strides(), [&](auto&& each) {
-      std::vector<Acc> part = parts.take();
-      window_t<B, T>(part, 0).add_all(x.data(), each);
-      parts.give_back(std::move(part));
-    });
-    for (const std::vector<Acc>& part : parts.all())
-      for (std::size_t i = 0; i < part.size(); ++i) states[i].merge(part[i]);
-  }
+  void add_shares(const TensorView<const T>& x, const Shape& block, const E& executor);
 
   [[no_unique_address]] Gran granularity_;
   detail::SlotPrototype<Acc> prototype_;
@@ -384,3 +247,5 @@ class Observer {
 };
 
 }  // namespace tq
+
+#include <tq/observe/detail/observer_bodies.hpp>

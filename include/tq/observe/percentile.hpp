@@ -2,19 +2,16 @@
 #pragma once
 // Percentile: quantiles of a stream, exact while it is short.
 
+#include <tq/bodies.hpp>
 #include <tq/error.hpp>
 #include <tq/observe/histogram.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,87 +61,28 @@ class Percentile {
   /// True while quantiles are those of the values themselves.
   [[nodiscard]] bool is_exact() const noexcept { return std::holds_alternative<Kept>(seen_); }
   /// The smallest and largest finite value seen. Precondition: not empty().
-  [[nodiscard]] Range range() const noexcept {
-    if (const Histogram* h = histogram()) return h->range();
-    const auto [least, most] = std::minmax_element(kept().begin(), kept().end());
-    return {*least, *most};
-  }
+  [[nodiscard]] TQ_CORE_API Range range() const noexcept;
   /// Values seen, the skipped ones included.
-  [[nodiscard]] std::uint64_t count() const noexcept {
-    const Histogram* h = histogram();
-    return nan_ + infinite_ + (h != nullptr ? h->count() : kept().size());
-  }
-  [[nodiscard]] std::uint64_t nan_count() const noexcept {
-    const Histogram* h = histogram();
-    return nan_ + (h != nullptr ? h->nan_count() : 0);
-  }
-  [[nodiscard]] std::uint64_t infinite_count() const noexcept {
-    const Histogram* h = histogram();
-    return infinite_ + (h != nullptr ? h->infinite_count() : 0);
-  }
+  [[nodiscard]] TQ_CORE_API std::uint64_t count() const noexcept;
+  [[nodiscard]] TQ_CORE_API std::uint64_t nan_count() const noexcept;
+  [[nodiscard]] TQ_CORE_API std::uint64_t infinite_count() const noexcept;
 
   /// The value that a share p of the finite values does not exceed. While is_exact(): with x[0] <=
   /// ... <= x[n - 1],
   ///     x[i] + (x[i + 1] - x[i]) * (p * (n - 1) - i),  i = floor(p * (n - 1)),
   /// as NumPy does; else as Histogram does. Preconditions: not empty(), 0 <= p <= 1.
-  [[nodiscard]] float quantile(double p) const noexcept {
-    if (const Histogram* h = histogram()) return h->quantile(p);
-    std::array<float, capacity> x;
-    const auto end = std::copy(kept().begin(), kept().end(), x.begin());
-    const auto last = static_cast<double>(kept().size() - 1);
-    const auto at = static_cast<std::ptrdiff_t>(p * last);
-    std::nth_element(x.begin(), x.begin() + at, end);
-    const double lo = double(x[static_cast<std::size_t>(at)]);
-    const auto next = x.begin() + at + 1;
-    const double hi = next < end ? double(*std::min_element(next, end)) : lo;
-    // fma, so that every build rounds alike.
-    return static_cast<float>(std::fma(hi - lo, std::fma(p, last, -static_cast<double>(at)), lo));
-  }
+  [[nodiscard]] TQ_CORE_API float quantile(double p) const noexcept;
 
   /// The finite values in ascending order; none once they became a histogram.
-  [[nodiscard]] std::vector<float> values() const {
-    if (!is_exact()) return {};
-    std::vector<float> sorted(kept().begin(), kept().end());
-    std::sort(sorted.begin(), sorted.end());
-    return sorted;
-  }
+  [[nodiscard]] TQ_CORE_API std::vector<float> values() const;
   /// The histogram of the values, or null while is_exact().
   [[nodiscard]] const Histogram* histogram() const noexcept {
     return std::get_if<Histogram>(&seen_);
   }
 
-  [[nodiscard]] State state() const {
-    State s{values(), std::nullopt, nan_count(), infinite_count()};
-    if (const Histogram* h = histogram()) {
-      s.histogram = h->state();
-      s.histogram->nan = s.histogram->infinite = 0;
-    }
-    return s;
-  }
+  [[nodiscard]] TQ_CORE_API State state() const;
   /// Throws: `errc::malformed` when no values give this state.
-  [[nodiscard]] static Percentile from_state(const State& s) {
-    Percentile p;
-    std::uint64_t finite = s.values.size();
-    if (s.histogram) {
-      check(s.values.empty(), {"values or a histogram"}, {"both"});
-      check(s.histogram->nan == 0 && s.histogram->infinite == 0, {"a histogram of finite values"},
-            {"NaN or infinities"});
-      const Histogram h = Histogram::from_state(*s.histogram);
-      finite = h.finite_count();
-      check(finite > capacity, {"a histogram of more than ", capacity, " values"}, {finite});
-      p.seen_ = h;
-    } else {
-      check(finite <= capacity, {"at most ", capacity, " values"}, {finite});
-      p.keep(s.values);
-      check(p.kept().size() == finite, {"finite values"}, {"others"});
-      check(std::is_sorted(s.values.begin(), s.values.end()), {"ascending values"},
-            {"another order"});
-    }
-    check(s.infinite <= ~s.nan && finite <= ~s.nan - s.infinite, {"a total below 2^64"}, {"more"});
-    p.nan_ = s.nan;
-    p.infinite_ = s.infinite;
-    return p;
-  }
+  [[nodiscard]] TQ_CORE_API static Percentile from_state(const State& s);
 
   friend bool operator==(const Percentile& a, const Percentile& b) {
     return a.state() == b.state();
@@ -158,9 +96,7 @@ class Percentile {
     std::size_t size;
   };
 
-  static void check(bool ok, detail::TextParts expected, detail::TextParts got) {
-    if (!ok) detail::raise_expected(errc::malformed, "tq::Percentile::from_state", expected, got);
-  }
+  TQ_CORE_API static void check(bool ok, detail::TextParts expected, detail::TextParts got);
 
   // Precondition: is_exact().
   [[nodiscard]] std::span<const float> kept() const noexcept {
@@ -182,14 +118,7 @@ class Percentile {
     return true;
   }
   // Preconditions: is_exact(), and there is room.
-  void keep(std::span<const float> x) noexcept {
-    Kept& k = *std::get_if<Kept>(&seen_);
-    for (const float v : x) {
-      if (std::fabs(v) <= std::numeric_limits<float>::max())
-        k.values[k.size++] = v + 0.0f;  // no -0
-      else ++(v == v ? infinite_ : nan_);
-    }
-  }
+  TQ_CORE_API void keep(std::span<const float> x) noexcept;
 
   // The name of a merge tells no instruction set, so it has none.
   struct OneByOne {
@@ -214,3 +143,7 @@ class Percentile {
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/observe/percentile.ipp>
+#endif

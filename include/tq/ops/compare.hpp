@@ -2,6 +2,7 @@
 #pragma once
 // compare: how far one tensor is from another.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/read.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/options.hpp>
@@ -12,7 +13,6 @@
 #include <tq/ops/detail/widened.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -35,19 +35,8 @@ struct ErrorMetrics {
 };
 
 namespace detail {
-[[nodiscard]] inline ErrorMetrics metrics_of(const kernels::Differences& sums, std::size_t count) {
-  ErrorMetrics m;
-  m.count = count;
-  if (count == 0) return m;
-  const auto n = static_cast<double>(count);
-  m.mse = sums.error2 / n;
-  m.mae = sums.error1 / n;
-  m.max_abs = sums.largest;
-  if (!(sums.error2 == 0)) m.sqnr_db = 10 * std::log10(sums.x2 / sums.error2);
-  if (!(sums.x2 == 0 && sums.y2 == 0))
-    m.cosine = sums.xy == 0 ? 0 : sums.xy / std::sqrt(sums.x2 * sums.y2);
-  return m;
-}
+[[nodiscard]] TQ_CORE_API ErrorMetrics metrics_of(const kernels::Differences& sums,
+                                                  std::size_t count);
 
 // The differences of the elements of a span, gathered as float32 a piece at a time where they have
 // no neighbours or are not both float32: the sums are the same.
@@ -130,6 +119,12 @@ template <Backend B, Real X, Real Y, Executor E>
   return metrics_of(sums[0], shape.size());
 }
 
+#ifdef TQ_KERNEL_LIBRARY
+extern template ErrorMetrics compare_tensors<default_backend>(const TensorView<const float>&,
+                                                              TensorView<const float>,
+                                                              const Serial&);
+#endif
+
 }  // namespace detail
 
 /// Compares two tensors of one shape, of any real numbers: the metrics are those of the values as
@@ -186,3 +181,7 @@ class Comparison {
 };
 
 }  // namespace tq
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/ops/compare.ipp>
+#endif

@@ -3,13 +3,13 @@
 // A quantizer as data: what calibrators score ranges against, so that they are compiled once and
 // not for every type.
 
+#include <tq/bodies.hpp>
 #include <tq/calibrate/range_for.hpp>
 #include <tq/core/fit_params.hpp>
 #include <tq/core/quant_params.hpp>
 #include <tq/numeric/numerics.hpp>
 #include <tq/numeric/value_format.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -53,29 +53,8 @@ struct LevelTable {
 };
 
 /// Asks the format: so every rounding, tie rule and code book is as the operations have it.
-[[nodiscard]] inline LevelTable make_level_table(int bits, float (*decode)(std::uint32_t),
-                                                 float (*quantize)(float)) {
-  constexpr float most = std::numeric_limits<float>::max();
-  std::vector<float> values;
-  for (std::uint32_t code = 0; code < (1u << bits); ++code) {
-    const float v = decode(code);
-    if (is_finite(v) && quantize(v) == v) values.push_back(v == 0 ? 0.0f : v);
-  }
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  LevelTable t;
-  t.levels.assign(values.begin(), values.end());
-  for (std::size_t i = 0; i + 1 < values.size(); ++i)
-    t.thresholds.push_back(double(
-        last_where(values[i], values[i + 1], [&](float x) { return quantize(x) <= values[i]; })));
-  if (!is_finite(quantize(most)))
-    t.highest =
-        double(last_where(values.back(), most, [&](float x) { return is_finite(quantize(x)); }));
-  if (!is_finite(quantize(-most)))
-    t.lowest = -double(
-        last_where(-values.front(), most, [&](float x) { return is_finite(quantize(-x)); }));
-  return t;
-}
+[[nodiscard]] TQ_CORE_API LevelTable make_level_table(int bits, float (*decode)(std::uint32_t),
+                                                      float (*quantize)(float));
 
 /// The parameters for a range: code k stands for (k - zero point) * scale + offset.
 struct Levels : Affine {
@@ -103,24 +82,12 @@ struct QuantizerGrid {
     return by == Decides::ends || by == Decides::width;
   }
   /// How many values there are.
-  [[nodiscard]] std::size_t size() const {
-    return is_integer ? static_cast<std::size_t>(std::int64_t{codes.max} - codes.min + 1)
-                      : levels().levels.size();
-  }
+  [[nodiscard]] TQ_CORE_API std::size_t size() const;
   /// The symmetric range that reaches `top`.
-  [[nodiscard]] Range symmetric(double top) const noexcept {
-    const auto t = static_cast<float>(std::min(top, double(std::numeric_limits<float>::max())));
-    return {by == Decides::top ? 0.0f : -t, t};
-  }
+  [[nodiscard]] TQ_CORE_API Range symmetric(double top) const noexcept;
   /// Whether scale and zero point depend on the range at all: what is seen once has no other range,
   /// and there are types without scales, and values too small for any.
-  [[nodiscard]] bool leaves_choice(Range seen) const {
-    if (seen.min == seen.max || !(covered(seen) > 0)) return false;
-    const Levels whole = fit(seen);
-    for (float part = 0.5f; part > 0x1p-13f; part /= 2)
-      if (fit({seen.min * part, seen.max * part}) != whole) return true;
-    return false;
-  }
+  [[nodiscard]] TQ_CORE_API bool leaves_choice(Range seen) const;
   /// Whether a scale can be scored.
   [[nodiscard]] static bool usable(const Affine& a) noexcept {
     return a.scale > 0 && is_finite(a.scale);
@@ -128,10 +95,7 @@ struct QuantizerGrid {
 };
 
 /// Where rounding goes from `from` up to `from` + 1, to 20 bits.
-[[nodiscard]] inline double rounding_threshold(float (*round)(float), float from) {
-  const float last = last_where(from, from + 1, [&](float x) { return round(x) <= from; });
-  return std::nearbyint(double(last) * 0x1p20) * 0x1p-20;
-}
+[[nodiscard]] TQ_CORE_API double rounding_threshold(float (*round)(float), float from);
 
 /// `ScaleRaises` while ranges are tried: those without a usable scale are not chosen, and nothing
 /// is thrown.
@@ -182,3 +146,7 @@ template <AnyParams Params, NumericsPolicy N>
 }
 
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/calibrate/detail/quantizer_grid.ipp>
+#endif

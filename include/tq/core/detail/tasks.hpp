@@ -2,6 +2,7 @@
 #pragma once
 // How the runs of a tensor are spread over an executor.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/executor.hpp>
 #include <tq/core/shape.hpp>
@@ -27,13 +28,8 @@ template <Executor E>
 // it is dense, so are the cuts.
 class RunList {
  public:
-  RunList(const Shape& shape, const Shape& block, const Strides& source, const Strides& target) {
-    for_each_run(shape, block, source, target, [&](const Run& r) {
-      runs_.push_back(r);
-      begins_.push_back(size_);
-      size_ += r.size();
-    });
-  }
+  TQ_CORE_API RunList(const Shape& shape, const Shape& block, const Strides& source,
+                      const Strides& target);
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   // Calls f(run) for runs that together are the elements [begin, end).
@@ -74,3 +70,7 @@ void for_each_task(const E& executor, const Shape& shape, const Shape& block, co
 }
 
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/core/detail/tasks.ipp>
+#endif

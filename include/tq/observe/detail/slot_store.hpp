@@ -2,6 +2,7 @@
 #pragma once
 // SlotStore: the slots of an observer, packed until somebody wants them as they are.
 
+#include <tq/bodies.hpp>
 #include <tq/observe/detail/packed_slots.hpp>
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace tq::detail {
 
 /// The slots of an observer. Those of a stored state stay packed until they are added to, or looked
 /// at as a whole. Functions that are const do no harm to one another on several threads.
-template <class A>
+template <class A, bool Packs = packs_slots<A>>
 class SlotStore {
  public:
   SlotStore() = default;
@@ -37,58 +38,42 @@ class SlotStore {
   std::vector<A> open_;
 };
 
+// One for all observers, so that they can be copied.
+[[nodiscard]] TQ_CORE_API std::mutex& slot_mutex() noexcept;
+
 template <class A>
-  requires packs_slots<A>
-class SlotStore<A> {
+class SlotStore<A, true> {
  public:
   SlotStore() = default;
   explicit SlotStore(std::vector<A> states) : open_(std::move(states)) {}
-  explicit SlotStore(PackedSlots<A> states)
-      : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
+  explicit SlotStore(PackedSlots<A> states);
   SlotStore(SlotStore&&) noexcept = default;
   SlotStore& operator=(SlotStore&&) noexcept = default;
-  SlotStore(const SlotStore& other) {
-    const std::lock_guard lock(mutex());
-    packed_ = other.packed_;
-    open_ = other.open_;
-  }
+  SlotStore(const SlotStore& other);
   SlotStore& operator=(const SlotStore& other) {
     if (this != &other) *this = SlotStore(other);
     return *this;
   }
-  ~SlotStore() = default;
+  ~SlotStore();
 
-  [[nodiscard]] std::size_t size() const {
-    const std::lock_guard lock(mutex());
-    return packed_ ? packed_->size() : open_.size();
-  }
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
-  [[nodiscard]] bool is_packed() const {
-    const std::lock_guard lock(mutex());
-    return packed_ != nullptr;
-  }
+  [[nodiscard]] bool is_packed() const;
   void clear() noexcept {
     packed_.reset();
     open_.clear();
   }
 
   /// The slots, to be changed. Throws: std::bad_alloc.
-  [[nodiscard]] std::vector<A>& open() {
-    if (packed_) unpack();
-    return open_;
-  }
+  [[nodiscard]] std::vector<A>& open();
   /// The slots as they are. Throws: std::bad_alloc.
-  [[nodiscard]] const std::vector<A>& view() const {
-    const std::lock_guard lock(mutex());
-    if (packed_) unpack();
-    return open_;
-  }
+  [[nodiscard]] const std::vector<A>& view() const;
   /// Calls f(number, slot) for every slot in ascending order, and leaves packed what is packed.
   template <class F>
   void for_each(F&& f) const {
     std::shared_ptr<const PackedSlots<A>> packed;
     {
-      const std::lock_guard lock(mutex());
+      const std::lock_guard lock(slot_mutex());
       packed = packed_;
     }
     if (packed) packed->for_each(f);
@@ -108,24 +93,14 @@ class SlotStore<A> {
   }
 
  private:
-  // One for all, so that observers can be copied.
-  [[nodiscard]] static std::mutex& mutex() noexcept {
-    static std::mutex shared;
-    return shared;
-  }
-  void unpack() const {
-    std::vector<A> states(packed_->size());
-    for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
-    open_ = std::move(states);
-    packed_.reset();
-  }
+  void unpack() const;
 
   mutable std::shared_ptr<const PackedSlots<A>> packed_;  // null once they are open
   mutable std::vector<A> open_;
 };
 
 /// The initial state of an observer's slots; a large one takes no memory while it is the default.
-template <class A>
+template <class A, bool Packs = packs_slots<A>>
 class SlotPrototype {
  public:
   explicit SlotPrototype(A prototype) : own_(std::move(prototype)) {}
@@ -137,23 +112,92 @@ class SlotPrototype {
 };
 
 template <class A>
-  requires packs_slots<A>
-class SlotPrototype<A> {
+class SlotPrototype<A, true> {
  public:
-  explicit SlotPrototype(const A& prototype) {
-    if (prototype == initial()) return;
-    PackedSlots<A> packed;
-    packed.push_back(prototype);
-    own_ = SlotStore<A>(std::move(packed));
-  }
-  [[nodiscard]] const A& get() const { return own_.empty() ? initial() : own_.view().front(); }
+  explicit SlotPrototype(const A& prototype);
+  [[nodiscard]] const A& get() const;
 
  private:
-  [[nodiscard]] static const A& initial() {
-    static const A value{};
-    return value;
-  }
+  [[nodiscard]] static const A& initial();
   SlotStore<A> own_;  // empty for the default
 };
 
+// --- bodies, which are no inline functions: see usual_observers.hpp ---
+
+/// Makes slots, or leaves those there are.
+template <class A>
+void make_slots(std::vector<A>& slots, std::size_t n, const A& prototype) {
+  if (slots.empty()) slots.resize(n, prototype);
+}
+
+template <class A>
+SlotStore<A, true>::SlotStore(PackedSlots<A> states)
+    : packed_(std::make_shared<const PackedSlots<A>>(std::move(states))) {}
+
+template <class A>
+SlotStore<A, true>::SlotStore(const SlotStore& other) {
+  const std::lock_guard lock(slot_mutex());
+  packed_ = other.packed_;
+  open_ = other.open_;
+}
+
+template <class A>
+SlotStore<A, true>::~SlotStore() = default;
+
+template <class A>
+std::size_t SlotStore<A, true>::size() const {
+  const std::lock_guard lock(slot_mutex());
+  return packed_ ? packed_->size() : open_.size();
+}
+
+template <class A>
+bool SlotStore<A, true>::is_packed() const {
+  const std::lock_guard lock(slot_mutex());
+  return packed_ != nullptr;
+}
+
+template <class A>
+std::vector<A>& SlotStore<A, true>::open() {
+  if (packed_) unpack();
+  return open_;
+}
+
+template <class A>
+const std::vector<A>& SlotStore<A, true>::view() const {
+  const std::lock_guard lock(slot_mutex());
+  if (packed_) unpack();
+  return open_;
+}
+
+template <class A>
+void SlotStore<A, true>::unpack() const {
+  std::vector<A> states(packed_->size());
+  for (std::size_t i = 0; i < states.size(); ++i) packed_->unpack(i, states[i]);
+  open_ = std::move(states);
+  packed_.reset();
+}
+
+template <class A>
+SlotPrototype<A, true>::SlotPrototype(const A& prototype) {
+  if (prototype == initial()) return;
+  PackedSlots<A> packed;
+  packed.push_back(prototype);
+  own_ = SlotStore<A>(std::move(packed));
+}
+
+template <class A>
+const A& SlotPrototype<A, true>::get() const {
+  return own_.empty() ? initial() : own_.view().front();
+}
+
+template <class A>
+const A& SlotPrototype<A, true>::initial() {
+  static const A value{};
+  return value;
+}
+
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/observe/detail/slot_store.ipp>
+#endif

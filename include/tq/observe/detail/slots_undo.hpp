@@ -34,28 +34,12 @@ class SlotsUndo {
       : slots_(states), next_(next), next_before_(next), was_empty_(states.empty()) {}
   SlotsUndo(const SlotsUndo&) = delete;
   SlotsUndo& operator=(const SlotsUndo&) = delete;
-  ~SlotsUndo() {
-    if (is_kept_) return;
-    next_ = next_before_;
-    if (was_empty_) slots_.clear();
-    for (Saved& part : saved_)
-      for (std::size_t i = 0; i < part.states.size(); ++i)
-        slots_[part.first + i] = std::move(part.states[i]);
-  }
+  ~SlotsUndo();
 
   // Saves the slots [first, last). Tasks may call it at the same time, for different slots.
   // Throws: std::bad_alloc, and what copies of slots throw.
-  void save(std::size_t first, std::size_t last) {
-    if (was_empty_ || has_all_) return;
-    const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first);
-    Saved part{first, std::vector<A>(begin, begin + static_cast<std::ptrdiff_t>(last - first))};
-    const std::lock_guard lock(mutex_);
-    saved_.push_back(std::move(part));
-  }
-  void save_all() {
-    save(0, slots_.size());
-    has_all_ = true;
-  }
+  void save(std::size_t first, std::size_t last);
+  void save_all();
   void keep() noexcept { is_kept_ = true; }
 
  private:
@@ -70,5 +54,30 @@ class SlotsUndo {
   std::mutex mutex_;
   std::vector<Saved> saved_;
 };
+
+template <class A>
+SlotsUndo<A>::~SlotsUndo() {
+  if (is_kept_) return;
+  next_ = next_before_;
+  if (was_empty_) slots_.clear();
+  for (Saved& part : saved_)
+    for (std::size_t i = 0; i < part.states.size(); ++i)
+      slots_[part.first + i] = std::move(part.states[i]);
+}
+
+template <class A>
+void SlotsUndo<A>::save(std::size_t first, std::size_t last) {
+  if (was_empty_ || has_all_) return;
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(first);
+  Saved part{first, std::vector<A>(begin, begin + static_cast<std::ptrdiff_t>(last - first))};
+  const std::lock_guard lock(mutex_);
+  saved_.push_back(std::move(part));
+}
+
+template <class A>
+void SlotsUndo<A>::save_all() {
+  save(0, slots_.size());
+  has_all_ = true;
+}
 
 }  // namespace tq::detail

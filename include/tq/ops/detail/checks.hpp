@@ -2,6 +2,7 @@
 #pragma once
 // Checks of operations before anything is written.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/expectations.hpp>
 #include <tq/core/detail/require_fit.hpp>
 #include <tq/core/detail/run.hpp>
@@ -19,11 +20,7 @@
 namespace tq::detail {
 
 // The text is made in a function that is no template, once for all types.
-inline void refuse_nan(const char* function, std::uint64_t found, const Shape& shape) {
-  if (found != 0)
-    raise_expected(errc::not_finite, function, {"no NaN (RaiseNan)"},
-                   {found, " in a tensor of shape ", shape.extents()});
-}
+TQ_CORE_API void refuse_nan(const char* function, std::uint64_t found, const Shape& shape);
 
 // Makes `view` one of `shape`: a span of as many elements is taken in row-major order, at its own
 // stride. Throws when it is neither, and where memory cannot hold so many.
@@ -40,6 +37,16 @@ void shape_as(const char* function, const char* what, TensorView<T>& view, const
   }
   require_shape(function, what, shape, view.shape());
 }
+#ifdef TQ_KERNEL_LIBRARY
+extern template void shape_as(const char*, const char*, TensorView<float>&, const Shape&);
+extern template void shape_as(const char*, const char*, TensorView<const float>&, const Shape&);
+extern template void shape_as(const char*, const char*, TensorView<std::uint8_t>&, const Shape&);
+extern template void shape_as(const char*, const char*, TensorView<std::int8_t>&, const Shape&);
+extern template void shape_as(const char*, const char*, TensorView<const std::uint8_t>&,
+                              const Shape&);
+extern template void shape_as(const char*, const char*, TensorView<const std::int8_t>&,
+                              const Shape&);
+#endif
 
 // NaN among n neighbours.
 template <Backend B, class T>
@@ -73,3 +80,7 @@ void require_no_nan(const char* function, const TensorView<const T>& x) {
 }
 
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/ops/detail/checks.ipp>
+#endif

@@ -3,6 +3,7 @@
 // Every element of a tensor through the kernel of an operation: from shapes, strides and blocks to
 // spans, on an executor.
 
+#include <tq/bodies.hpp>
 #include <tq/core/detail/run.hpp>
 #include <tq/core/detail/tasks.hpp>
 #include <tq/core/executor.hpp>
@@ -31,28 +32,13 @@ struct SpanOf {
 // The spans of a tensor: the innermost axis of the target makes rows, another one counts them.
 class TensorSpans {
  public:
-  TensorSpans(const Shape& shape, const Shape& block, const Strides& source,
-              const Strides& target) noexcept
-      : axes_(run_axes(shape, block, target,
-                       source)) {  // in the order of the target: its `source` is our target
-    for (int i = 0; i < axes_.rank; ++i) std::swap(axes_[i].source, axes_[i].target);
-    if (axes_.rank == 1) axes_[axes_.rank++] = {1, 1, 0, 0, 0};
-    // Where a row has no neighbours in the source, it is best read beside those that are.
-    if (distance(axes_[0].source) != 1)
-      for (int i = 2; i < axes_.rank; ++i)
-        if (distance(axes_[i].source) < distance(axes_[1].source)) std::swap(axes_[1], axes_[i]);
-  }
+  TQ_CORE_API TensorSpans(const Shape& shape, const Shape& block, const Strides& source,
+                          const Strides& target) noexcept;
 
   // Whether the spans of a target of `bits` bits an element can be written one by one: each of its
   // rows begins on a byte, and so does each group of one that is no row of the source (turned, or
   // reversed).
-  [[nodiscard]] bool pack_in_place(int bits) const noexcept {
-    const RunAxis& inner = axes_[0];
-    if (inner.source != 1 && inner.block < inner.extent && inner.block % 8 != 0) return false;
-    for (int i = 1; i < axes_.rank; ++i)
-      if (axes_[i].extent != 1 && axes_[i].target % 8 * bits % 8 != 0) return false;
-    return true;
-  }
+  [[nodiscard]] TQ_CORE_API bool pack_in_place(int bits) const noexcept;
 
   // Calls f(SpanOf) for each of them.
   template <class F>
@@ -188,4 +174,13 @@ void sweep_tensor(const driver::BoundKernel& bound, const TensorOperands& operan
   });
 }
 
+#ifdef TQ_KERNEL_LIBRARY
+extern template void sweep_tensor(const driver::BoundKernel&, const TensorOperands&, const Shape&,
+                                  const Shape&, const driver::Parameters&, const Serial&);
+#endif
+
 }  // namespace tq::detail
+
+#ifndef TQ_KERNEL_LIBRARY
+#include <tq/ops/detail/sweep.ipp>
+#endif
