@@ -56,7 +56,7 @@ template <HistogramAccumulator Acc>
 /// The observed range, clipped at a threshold.
 [[nodiscard]] TQ_CORE_API Range clipped_at(Range whole, double t, const QuantizerGrid& grid);
 
-/// What `KlDivergenceCalibrator` chooses, for quantizers of any type.
+/// The range that `KlDivergenceCalibrator` chooses, for quantizers of any type.
 template <HistogramAccumulator Acc>
 [[nodiscard]] Range kl_range(const QuantizerGrid& grid, const Acc& seen, std::int64_t stride,
                              bool count_zeros) {
