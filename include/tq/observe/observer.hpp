@@ -190,8 +190,8 @@ class Observer {
 
   /// One per parameter, in the order of the parameters; none before the first element.
   [[nodiscard]] std::span<const Acc> accumulators() const {
-    const std::vector<Acc>& slots = slots_.view();
-    return {slots.data(), slots.size()};
+    const std::vector<Acc>& all = slots_.view();
+    return {all.data(), all.size()};
   }
   /// How many there are.
   [[nodiscard]] std::size_t slot_count() const { return slots_.size(); }

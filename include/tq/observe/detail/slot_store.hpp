@@ -126,8 +126,8 @@ class SlotPrototype<A, true> {
 
 /// Makes slots, or leaves those there are.
 template <class A>
-void make_slots(std::vector<A>& slots, std::size_t n, const A& prototype) {
-  if (slots.empty()) slots.resize(n, prototype);
+void make_slots(std::vector<A>& to, std::size_t n, const A& prototype) {
+  if (to.empty()) to.resize(n, prototype);
 }
 
 template <class A>
